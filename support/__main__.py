@@ -4,6 +4,7 @@ import argparse
 import importlib
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,14 +15,18 @@ import support
 from support.command_line import run
 
 
-def _loaded(place: str, load: Callable[[BinaryIO], Any]) -> Any:
-    """What the file holds; ValueError with its name where it is cut, or of another kind."""
+def _loaded(place: str, load: Callable[[BinaryIO], Any], wanted: str = "") -> Any:
+    """What the file holds; ValueError with its name where it is cut, or of another kind than is wanted."""
     try:
         with open(place, "rb") as file:
             return load(file)
     except OSError:
         raise
     except Exception as error:  # zip, pickle and numpy raise many kinds
+        if wanted and (
+            kind := re.search(r"GLOBAL (\S+)", str(error))
+        ):  # in torch's words on what it does not unpickle
+            raise ValueError(f"{place} holds not tensors alone, but a {kind[1]}; {wanted}") from error
         raise ValueError(f"{place} cannot be read: {' '.join(str(error).split()) or type(error).__name__}") from error
 
 
@@ -52,6 +57,10 @@ def model_at(place: str) -> Any:
         return found
     if ":" not in place:
         raise ValueError(f"{place!r} is neither MODULE:MODEL, such as my_project.nets:model, nor a .pt file")
+    module, _, name = place.partition(":")
+    if module.endswith(".py"):
+        stem = Path(module).stem
+        raise ValueError(f"{place!r} names a file; name the module, {stem}:{name}, in the folder of {stem}.py")
     try:
         found = _named(place)
     except (ImportError, AttributeError, SyntaxError, ValueError) as error:
@@ -69,7 +78,8 @@ def weights_into(model: Any, place: str) -> None:
     """Loads the weights, a state_dict in a .pt file, into the model. Raises ValueError for those of another one."""
     import torch
 
-    held = _loaded(place, lambda file: torch.load(file, map_location="cpu", weights_only=True))
+    wanted = "if it is a whole model, save its state_dict(), or pass the file in place of MODULE:MODEL"
+    held = _loaded(place, lambda file: torch.load(file, map_location="cpu", weights_only=True), wanted)
     try:
         model.load_state_dict(held)
     except (RuntimeError, TypeError, AttributeError) as error:
@@ -84,7 +94,8 @@ def data_at(place: str) -> tuple[Any, Any]:
     if place.endswith(".npz"):
         found: Any = _loaded(place, lambda file: dict(np.load(file, allow_pickle=False)))
     elif place.endswith((".pt", ".pth")):
-        found = _loaded(place, lambda file: torch.load(file, map_location="cpu", weights_only=True))
+        wanted = "save inputs and labels as tensors, or as arrays in an .npz file"
+        found = _loaded(place, lambda file: torch.load(file, map_location="cpu", weights_only=True), wanted)
     else:
         raise ValueError(f"{place!r} is neither an .npz nor a .pt file")
     if isinstance(found, tuple | list) and len(found) == 2:

@@ -233,18 +233,28 @@ def test_the_first_step_of_a_convolution_by_hand():
     assert found.preactivation == pytest.approx(float(made.square().mean().sqrt().detach()))
 
 
+@pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel")
 @pytest.mark.parametrize("mode", ["zeros", "circular", "reflect", "replicate"])
 def test_the_first_step_pads_as_the_convolution_does(mode):
     model, (x, y) = cnn(), images()
-    model[0] = nn.Conv2d(1, 4, (3, 3), padding=(1, 1), padding_mode=mode, bias=False)
-    made = model[0].double()(x.double())
-    assert diagnosis.steps(model, x, y).preactivation == pytest.approx(float(made.square().mean().sqrt().detach()))
+    for size, padding in ((3, (1, 1)), (3, "same"), (2, "same"), (1, "valid")):
+        model[0] = nn.Conv2d(1, 4, size, padding=padding, padding_mode=mode, bias=False)
+        made = model[0].double()(x.double())
+        assert diagnosis.steps(model, x, y).preactivation == pytest.approx(
+            float(made.square().mean().sqrt().detach())
+        )
 
 
 @pytest.mark.parametrize("first", [nn.Conv1d(3, 5, 2), nn.ConvTranspose1d(3, 5, 2)])
 def test_a_first_layer_of_another_kind_is_not_passed_over(first):
-    with pytest.raises(ValueError, match="the first layer is Conv.*; only a Linear or a Conv2d without groups"):
+    with pytest.raises(ValueError, match="the first layer is Conv.*1d; only a Linear or a Conv2d with groups=1"):
         diagnosis.steps(A(first), torch.rand(6, 3, 4), torch.arange(6) % 2)
+
+
+def test_a_first_convolution_in_groups_is_named_as_such():
+    model = nn.Sequential(nn.Conv2d(2, 4, 3, groups=2), nn.Flatten(), nn.Linear(16, 2))
+    with pytest.raises(ValueError, match="the first layer is Conv2d with groups=2; only "):
+        diagnosis.steps(model, torch.rand(6, 2, 4, 4), torch.arange(6) % 2)
 
 
 # -- hyperplanes and metric ---------------------------------------------------------------------------------------
@@ -346,15 +356,48 @@ def test_the_volume_in_a_plane_of_images():
     found.plot()
 
 
+@pytest.mark.parametrize(
+    ("options", "of"),
+    [
+        ({}, "features before 2"),
+        ({"pooled": 5}, "5 means of the 6 features before 2"),
+        ({"first": 5}, "first 5 of the 6 features before 2"),
+        ({"leading": 1}, "1 largest singular value of the features before 2"),
+        ({"first": 5, "leading": 3}, "3 largest singular values of the first 5 of the 6 features before 2"),
+        ({"directions": 2}, "features before 2 in 2 leading directions of the inputs"),
+    ],
+)
+@pytest.mark.parametrize("ends", [None, (0, 1), (0, 1, 2)])
+def test_every_printed_volume_names_the_choice_that_made_it(data, model, options, of, ends):
+    found = diagnosis.volume(model, *data, ends=ends, points=5, **options)
+    for text in (found.words.finding, found.words.details):
+        assert f"log-volume of the {of} " in text
+    assert found.plot().axes[0].get_title() == of
+    assert found.choice == options
+
+
 def test_a_singular_metric_says_what_to_choose(data):
     model = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3))
     model[0].bias.data.fill_(-100.0)
     model[0].bias.data[:2] = 100.0
-    with pytest.raises(SingularMetric, match="singular: some outputs do not vary .* pass pooled=3, or first="):
+    with pytest.raises(
+        SingularMetric, match="singular: some outputs do not vary, .* pass pooled=3, first=4 for such"
+    ):
         diagnosis.volume(model, *data)
     assert "first 2 of the 6 features before 2" in str(diagnosis.volume(model, *data, first=2))
     assert diagnosis.volume(model, *data, leading=2).log_volume.shape == (25,)
     assert diagnose(model, *data).missing == {}
+
+
+def test_outputs_that_a_normalisation_ties_are_named_as_tied_and_the_advice_serves(data):
+    """No output is constant and no two are the same, but their sum is constant."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.Linear(4, 3))
+    with pytest.raises(
+        SingularMetric, match="tied by a linear relation, as after a LayerNorm; .* first=2 for such a tie"
+    ):
+        diagnosis.volume(model, *data)
+    assert np.isfinite(diagnosis.volume(model, *data, first=2).log_volume).all()
 
 
 @pytest.mark.parametrize(
@@ -364,6 +407,7 @@ def test_a_singular_metric_says_what_to_choose(data):
         ({"pooled": 7}, "pooled must be from 1 to 6, the outputs of the layer, not 7"),
         ({"first": 0}, "first must be from 1 to 6"),
         ({"first": 4, "pooled": 5}, "pooled=5 and first=4: pass one of them"),
+        ({"directions": 2, "leading": 1}, "directions=2 and leading=1: pass one of them"),
     ],
 )
 def test_a_choice_that_cannot_be(data, model, options, message):

@@ -237,6 +237,33 @@ def test_tokens_are_measured_from_their_embeddings_on():
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
+class Placed(nn.Module):
+    """Tokens with learned places."""
+
+    def __init__(self):
+        super().__init__()
+        self.word, self.place, self.head = nn.Embedding(9, 4), nn.Embedding(5, 4), nn.Linear(4, 2)
+
+    def forward(self, tokens):
+        return self.head(torch.tanh(self.word(input=tokens) + self.place(torch.arange(tokens.shape[1]))).mean(1))
+
+
+@pytest.mark.parametrize(
+    "low, high, length, said",
+    [
+        (0, 12, 5, "word has rows 0 to 8, and the model asks for 12"),
+        (-1, 8, 5, "word has rows 0 to 8, and the model asks for -1"),
+        (0, 8, 7, "place has rows 0 to 4, and the model asks for 6"),
+    ],
+)
+def test_tokens_that_an_embedding_has_no_row_for_are_named(low, high, length, said):
+    tokens = torch.arange(60 * length).view(60, length) % (high + 1)
+    tokens[3, 1] = low if low else high
+    with pytest.raises(ValueError, match=f"cannot take inputs of shape .*; {said}$"):
+        diagnose(Placed(), tokens, torch.arange(60) % 2)
+    assert set(diagnose(Placed(), tokens.clamp(0, 8)[:, :5], torch.arange(60) % 2).missing) == {"steps"}
+
+
 def test_tokens_that_also_make_a_mask_are_refused_with_what_to_do():
     tokens = torch.randint(0, 3, (60, 5), generator=torch.Generator().manual_seed(0))
     with pytest.raises(ValueError, match=r"tokens not only in one Embedding \(a mask\?\); pass model.embedding"):
@@ -927,6 +954,7 @@ def test_an_untrained_network_is_measured_by_the_same_quantity(given_one):
     x, y = vectors()
     relu = nn.Sequential(nn.Linear(20, 24), nn.ReLU(), nn.Linear(24, 3))
     relu[0].bias.data[4:] = -100.0  # four units act, so the metric of more means than that is singular
+    torch.manual_seed(0)
     fresh = nn.Sequential(nn.Linear(20, 24), nn.ReLU(), nn.Linear(24, 3))
     report = diagnose(relu, x, y, untrained=fresh if given_one else None)
     own, twin = report.parts["volume"], report.twins["volume"]
@@ -934,14 +962,45 @@ def test_an_untrained_network_is_measured_by_the_same_quantity(given_one):
     assert report.parts["metrics"].directions == report.twins["metrics"].directions == 4
 
 
+def test_the_report_advises_the_call_that_it_made_and_that_call_serves():
+    x, y = vectors()
+    relu = nn.Sequential(nn.Linear(20, 24), nn.ReLU(), nn.Linear(24, 3))
+    relu[0].bias.data[4:] = -100.0
+    part = diagnose(relu, x, y).parts["volume"]
+    call = re.search(r"`(diagnosis\.volume\(.*\))`", part.words.advice)[1]
+    assert part.choice and call in part.page()
+    again = eval(call.replace("...", "relu, x, y").replace("(i, j)", repr(part.ends)), globals() | locals())
+    np.testing.assert_array_equal(again.log_volume, part.log_volume)
+    assert again.of == part.of
+    with pytest.raises(ValueError, match="singular"):
+        diagnosis.volume(relu, x, y, ends=part.ends)
+    assert "ends=(i, j))`" in diagnosis.volume(mlp(), x, y).words.advice
+
+
 def test_a_part_in_which_the_untrained_network_cannot_be_measured_costs_no_other():
     x, y = vectors()
-    flat = nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 3))
-    flat[0].bias.data.fill_(-100.0)
-    report = diagnose(mlp(), x, y, untrained=flat)
+    off = nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 3))
+    off[0].bias.data.fill_(-100.0)
+    report = diagnose(mlp(), x, y, untrained=off)
     assert {"units", "steps"} <= set(report.twins) and "volume" not in report.twins
-    assert "An untrained network could not be measured beside in part 5: " in report.summary
-    assert "; pass" not in report.summary  # that would be an argument of `volume`
+    said = "What is normal: an untrained network could not be measured beside: the metric of the features before 2 is"
+    assert f"{said} singular" in flat(report).partition("5. Does it magnify")[2] and "beside" not in report.summary
+    assert said.partition(": ")[2] in report._repr_html_().partition("Does it magnify")[2]
+    assert "; pass" not in report.lost["volume"]  # that would be an argument of `volume`
+
+
+@pytest.mark.parametrize("width", [16, 64])
+def test_a_choice_is_found_that_serves_a_trained_and_an_untrained_network_alike(width):
+    """A LayerNorm ties its outputs. Its gains hide that from means of outputs, but at the start they are 1."""
+    torch.manual_seed(0)
+    x, y = torch.randn(60, 40), torch.arange(60) % 3
+    net = nn.Sequential(nn.Linear(40, 64), nn.Tanh(), nn.Linear(64, width), nn.LayerNorm(width), nn.Linear(width, 3))
+    net[3].weight.data.uniform_(0.2, 2.0)
+    report = diagnose(net, x, y)
+    own, twin = report.parts["volume"], report.twins["volume"]
+    assert report.lost == report.missing == {} and own.of == twin.of and own.ends == twin.ends
+    assert own.choice == twin.choice == {"first": 14 if width == 16 else 30}
+    np.testing.assert_array_equal(own.log_volume, diagnosis.volume(net, x, y, ends=own.ends, **own.choice).log_volume)
 
 
 def test_the_networks_of_the_book_beside_are_those_of_the_records():
@@ -1043,6 +1102,19 @@ def test_a_class_changes_midway_between_two_points_and_there_the_volume_is_ranke
     line = Volume("a layer", np.array([0.0, 2, 4, 2, 0]), np.array([0, 0, 1, 1, 1]))
     assert line.boundaries.tolist() == [0.375]
     assert line.exceeded == 0.8  # below 3, the mean of both sides, at four of five points
+
+
+@pytest.mark.parametrize("top, near", [(10, False), (11, True), (12, True), (13, False)])
+def test_a_rank_is_told_in_points_and_a_neighbour_on_the_line_is_the_same_place(top, near):
+    v = np.linspace(0, 1, 25)
+    v[[11, 12, top]] = 3, 3, 9
+    found = Volume("a layer", v, (np.arange(25) > 11).astype(int), ("input 0", "input 1"))
+    words = found.words
+    lower = 22 if top in (10, 13) else 24
+    assert f"above that at {lower} of the line's 25 points" in words.finding and "%" not in words.finding
+    assert words.brief.endswith(f"{lower} of the line's 25 points")
+    assert words.finding.endswith("at a change to within a step of the line.") == near
+    assert f"largest at t = {top / 24:.2f}" in words.finding and "at a change" not in words.details
 
 
 @pytest.mark.parametrize("fails, advice", [(0.25, "Scale the inputs"), (0.2, "Scale the inputs"), (0.19, "Nothing")])
@@ -1164,6 +1236,13 @@ def test_an_error_of_a_part_is_one_error():
         assert caught.value.__cause__ is None and caught.value.__suppress_context__
 
 
+@pytest.mark.parametrize("layers, said", [(1, "1 more layer without"), (2, "2 more layers without")])
+def test_layers_whose_units_all_act_are_counted_in_one_line(layers, said):
+    x, y = vectors()
+    model = nn.Sequential(nn.Linear(20, 16), *(nn.Tanh() for _ in range(layers)), nn.Linear(16, 3))
+    assert f"\n{said} dead, rare or scarce units.\n" in diagnosis.units(model, x, y).listing()
+
+
 def test_only_classes_among_the_labels_can_be_lost():
     x, y = vectors(2)
     assert set(diagnosis.units(mlp(10), x, y).never) <= {"0", "1"}
@@ -1264,6 +1343,7 @@ def test_the_command_line_writes_what_the_function_returns(tmp_path, monkeypatch
     for model, data, error in (
         ("own_nets:none", "data.pt", "cannot be imported: module 'own_nets' has no attribute"),
         ("own_nets", "data.pt", "neither MODULE:MODEL"),
+        ("here/not_python.py:net", "data.pt", "name the module, not_python:net, in the folder of not_python.py"),
         ("weights.pt", "data.pt", "weights.pt holds weights alone; name the model as MODULE:MODEL, and"),
         ("model.pt", "other.npz", "other.npz holds x; wanted inputs and labels"),
         ("model.pt", "data.csv", "neither an .npz nor a .pt file"),
@@ -1282,6 +1362,19 @@ def test_the_command_line_writes_what_the_function_returns(tmp_path, monkeypatch
         assert main(["diagnose", model, data]) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert line.startswith("error: ") and error in line
+
+
+def test_a_file_of_more_than_tensors_is_refused_in_one_sentence_that_says_what_to_save(asked, tmp_path, capsys):
+    _, model, data = asked
+    torch.save({"inputs": np.zeros((4, 20)), "labels": [0, 1, 0, 1]}, tmp_path / "arrays.pt")
+    arrays = str(tmp_path / "arrays.pt")
+    for arguments, said in (
+        ((model, data, "--weights", model), "but a torch.nn.modules.*; if it is a whole model, save its state_dict"),
+        ((model, arrays), "but a numpy.*; save inputs and labels as tensors, or as arrays in an .npz"),
+    ):
+        assert main(["diagnose", *arguments]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert re.search(said, line) and len(line) < 300 and line.isprintable()
 
 
 @pytest.fixture

@@ -189,6 +189,12 @@ def test_a_reader_on_windows_is_told_what_to_do():
     assert "On Windows use WSL, or (not tried) do without make: `pip install -c constraints.txt -e" in text
 
 
+def test_a_command_for_a_class_names_its_weights():
+    """A class alone gives a network with random weights. At most 900 words, as the README must stay short."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "python -m support diagnose MODULE:CLASS DATA --weights FILE.pt\n" in text and len(text.split()) <= 900
+
+
 def test_the_links_follow_from_one_address():
     from book.site import readme
 

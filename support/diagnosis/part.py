@@ -56,7 +56,7 @@ class Part(ABC):
         pyplot.close(fig)  # or a notebook would show it twice
         return fig
 
-    def page(self, twin: "Part | None" = None) -> str:
+    def page(self, twin: "Part | None" = None, lost: str = "") -> str:
         """The part in HTML: its numbers unfold."""
         from matplotlib import pyplot
 
@@ -64,7 +64,7 @@ class Part(ABC):
         with pyplot.style.context("default"):  # whatever a matplotlibrc of the reader sets
             self.plot(twin=twin).savefig(png, format="png", dpi=110)
         data, words = base64.b64encode(png.getvalue()).decode(), Words(*map(html.escape, self.words))
-        beside = f"<p><i>What is normal:</i> {html.escape(known)}</p>" if (known := normal(self, twin)) else ""
+        beside = f"<p><i>What is normal:</i> {html.escape(known)}</p>" if (known := normal(self, twin, lost)) else ""
         return (
             f"<section><h4>{self.title}</h4><p><b>{words.finding}</b> {words.noise}</p>{beside}"
             f'<img alt="{self.title} {words.finding}" style="max-width:100%" src="data:image/png;base64,{data}">'
@@ -82,9 +82,10 @@ def wrapped(texts: Iterable[str], indent: str = "") -> str:
     return "\n".join(textwrap.fill(line, WIDTH, initial_indent=indent, subsequent_indent=indent) for line in lines)
 
 
-def normal(part: Part, twin: Part | None) -> str:
-    """One sentence on the same part of an untrained network and of the book's networks, or nothing."""
+def normal(part: Part, twin: Part | None, lost: str = "") -> str:
+    """One sentence on the same part of an untrained network, or why it is lost, and of the book's networks."""
     untrained = [f"in the same architecture, untrained, {twin.words.brief}"] if twin else []
+    untrained = [f"an untrained network could not be measured beside: {lost}"] if lost else untrained
     text = "; ".join([*untrained, *([part.words.book] if part.words.book else [])])
     return f"{text}." if text else ""
 

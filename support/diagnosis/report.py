@@ -14,7 +14,7 @@ from torch import nn
 from support.diagnosis.distances import Metrics, hyperplanes, metrics
 from support.diagnosis.part import Part, normal, wrapped
 from support.diagnosis.training import steps, units
-from support.diagnosis.volume import Volume, volume
+from support.diagnosis.volume import POOLED, Volume, volume
 from support.geometry import SingularMetric
 from support.networks.given import undisturbed
 from support.networks.inside import WIDE, Misled, Network
@@ -33,12 +33,13 @@ STYLE = (
 
 @dataclass(frozen=True)
 class Report:
-    """parts: by name. missing: name -> why it could not be measured. twins: the parts of an untrained network."""
+    """parts: by name. missing: name -> why it could not be measured. twins, lost: these of an untrained network."""
 
     accuracy: float
     parts: dict[str, Part]
     missing: dict[str, str]
     twins: dict[str, Part] = field(default_factory=dict)
+    lost: dict[str, str] = field(default_factory=dict)
     about: str = ""
     notes: tuple[str, ...] = ()
 
@@ -50,16 +51,16 @@ class Report:
     def __str__(self) -> str:
         texts = [wrapped([self.summary])]
         for number, (name, part) in enumerate(self.parts.items(), 1):
-            words, known = part.words, normal(part, self.twins.get(name))
+            words, known = part.words, normal(part, self.twins.get(name), self.lost.get(name, ""))
             said = [f"{words.finding} {words.noise}", *([f"What is normal: {known}"] if known else [])]
             said.append(f"What to do: {words.advice}")
             texts.append(f"{number}. {part.title}\n" + wrapped([*said, words.details], "   "))
         return "\n\n".join([*texts, *(wrapped([f"{n}: not measured; {why}"]) for n, why in self.missing.items())])
 
     def _repr_html_(self) -> str:
-        lost = "".join(f"<p>{name}: not measured; {html.escape(why)}</p>" for name, why in self.missing.items())
-        parts = "".join(part.page(self.twins.get(name)) for name, part in self.parts.items())
-        return f"<p>{html.escape(self.summary)}</p>{parts}{lost}"
+        missing = "".join(f"<p>{name}: not measured; {html.escape(why)}</p>" for name, why in self.missing.items())
+        parts = "".join(part.page(self.twins.get(n), self.lost.get(n, "")) for n, part in self.parts.items())
+        return f"<p>{html.escape(self.summary)}</p>{parts}{missing}"
 
     def save(self, path: str | Path) -> Path:
         """Writes the report as one HTML file that needs nothing else, and returns its path."""
@@ -95,20 +96,21 @@ def diagnose(
         "steps": lambda net: steps(net, rate=rate),
         "hyperplanes": hyperplanes,
         "metrics": metrics,
-        "volume": _volume,
+        "volume": lambda net: _volumes([net])[0],
     }
-    progress, found, missing, twins = Progress("diagnose", unit="part"), {}, {}, {}
+    progress, found, missing, twins, lost = Progress("diagnose", unit="part"), {}, {}, {}, {}
     for number, (name, measure) in enumerate(measures.items()):
         progress(number, 2 * len(measures))
         try:
             found[name] = measure(net)
         except Exception as error:  # the model's own code runs in there
             missing[name] = reason(error)
+    ends = None
     if isinstance(own := found.get("volume"), Volume):  # the same quantity, or the two could not be compared
-        measures["volume"] = partial(volume, ends=own.ends, **own.choice)
+        ends, measures["volume"] = own.ends, partial(volume, ends=own.ends, **own.choice)
     if isinstance(own := found.get("metrics"), Metrics):
         measures["metrics"] = partial(metrics, directions=own.directions, members=FEW)
-    notes, unlike = list(net.notes), "An untrained network could not be measured beside"
+    notes = list(net.notes)
     try:
         twin = net.twin(untrained)
         for number, name in enumerate(found, len(measures)):
@@ -116,10 +118,13 @@ def diagnose(
             try:
                 twins[name] = measures[name](twin)
             except Exception as error:
-                why = reason(error).partition("; pass")[0]  # no argument of the twin's own can be passed
-                notes.append(f"{unlike} in part {[*found].index(name) + 1}: {why}.")
+                lost[name] = reason(error).partition("; pass")[0]  # no argument of the twin's own can be passed
+        if "volume" in lost:
+            with contextlib.suppress(Exception):  # that there is no choice which serves both is said already
+                twins["volume"], found["volume"] = _volumes([twin, net], ends)
+                del lost["volume"]
     except Exception as error:
-        notes.append(f"{unlike}: {reason(error)}.")
+        notes.append(f"An untrained network could not be measured beside: {reason(error)}.")
     progress(1, 1)
     right, largest = ((net.logits.argmax(1) == net.labels).double().mean(), net.labels.bincount().max() / len(net.x))
     accuracy = 100 * float(right)
@@ -127,7 +132,7 @@ def diagnose(
         notes.insert(
             0, "That is no better than always guessing the largest class: is it trained, are labels shuffled?"
         )
-    return Report(accuracy, found, missing, twins, _about(net), tuple(notes))
+    return Report(accuracy, found, missing, twins, lost, _about(net), tuple(notes))
 
 
 def reason(error: Exception) -> str:
@@ -149,24 +154,32 @@ def _about(net: Network) -> str:
     return f"{net.model._get_name()}, {counted(weights, 'weight')}{exact}; {data}{largest}"
 
 
-def _volume(net: Network) -> Part:
-    """The log-volume; where the metric is singular, of fewer means of outputs, singular values, or directions.
+def _volumes(nets: list[Network], ends: tuple[int, ...] | None = None) -> list[Volume]:
+    """The log-volumes of all the networks by one choice, the first that serves; of less where the metric is singular.
 
-    These last are taken in forward mode, and so serve where reverse mode is misled, too.
+    Means, singular values and directions serve where units are off. Two outputs less serve after a LayerNorm, which
+    fixes the sum of all, and so of all means, and, but for its eps, that of their squares. Directions are taken in
+    forward mode, and so serve where reverse mode is misled, too.
     """
+    misled, width = None, nets[0].features()[1](nets[0].x[:1]).shape[1]
     fewer: list[dict[str, Any]] = [{"directions": n} for n in (4, 2, 1)]
-    if net.x[0].numel() <= WIDE:
-        fewer = [{"pooled": n} for n in (16, 8, 4, 2)] + [{"leading": n} for n in (4, 2, 1)] + fewer
-    misled = None
+    if nets[0].x[0].numel() <= WIDE:
+        few = [*({"pooled": n} for n in (16, 8, 4, 2)), {"first": min(width, POOLED) - 2}]
+        fewer = few + [{"leading": n} for n in (4, 2, 1)] + fewer
+
+    def alike(**choice: int) -> list[Volume]:
+        first = volume(nets[0], ends=ends, **choice)
+        return [first, *(volume(net, ends=first.ends, **first.choice) for net in nets[1:])]
+
     try:
-        return volume(net)
+        return alike()
     except Misled as error:
         misled = error
     except SingularMetric:
         pass
     for choice in fewer:
         with contextlib.suppress(ValueError):  # also where the layer is not so wide
-            return volume(net, **choice)
+            return alike(**choice)
     raise misled or SingularMetric(
         "what enters the last layer does not vary along the line, as far as torch differentiates it"
     )

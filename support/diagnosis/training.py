@@ -92,7 +92,7 @@ class Units(Part):
         wide, silent = max(map(len, rows)), len(table) - len(rows)
         lines = [" ".join(["".ljust(wide), *(kind.rjust(6) for kind in kinds)])]
         lines += [" ".join([n.ljust(wide), *(str(row[k]).rjust(6) for k in kinds)]) for n, row in rows.items()]
-        lines += [f"{counted(silent, 'layer')} more without dead, rare or scarce units."] if silent else []
+        lines += [f"{counted(silent, 'more layer')} without dead, rare or scarce units."] if silent else []
         return "\n".join([*lines, f"Classes that are never predicted: {listed(self.never, 20) or 'none'}."])
 
     def draw(self, ax: Any, twin: Any = None) -> None:

@@ -15,7 +15,7 @@ from support.geometry.pullback import log_volume_along
 from support.networks.given import undisturbed
 from support.networks.inside import WIDE, Network
 from support.progress import Progress
-from support.words import listed
+from support.words import counted, listed
 
 POOLED = 32  # outputs to which a wider layer is pooled by default
 DIRECTIONS = 8  # of the inputs, in which wide ones are measured
@@ -25,8 +25,8 @@ SAME = 1e-6  # nats within which a volume does not vary
 
 @dataclass(frozen=True)
 class Volume(Part):
-    """Log-volumes in nats and predicted classes: (T,) along a line, (T, T) in a plane. between, ends: the inputs and
-    their indices. choice: of outputs, singular values or directions, to be taken of another network, too.
+    """Log-volumes in nats and predicted classes: (T,) along a line, (T, T) in a plane. of: what they are taken of.
+    between, ends: the inputs and their indices. choice: the arguments of `volume` that give the same on other lines.
     """
 
     of: str
@@ -56,34 +56,41 @@ class Volume(Part):
     def words(self) -> Words:
         """Where the volume is largest, and how it is where the predicted class changes."""
         v, share, line = self.log_volume, self.exceeded, self.log_volume.ndim == 1
-        size = f"log-volume lies between {_printed(v.min())} and {_printed(v.max())} nats"
+        named = f"log-volume of the {self.of}"
+        size = f"lies between {_printed(v.min())} and {_printed(v.max())} nats"
         where, noise = f"between {' and '.join(self.between)}" if line else "in the plane", ""
-        details = f"{self.of}: {size} in the plane; predicted classes {listed(np.unique(self.predicted), 20)}."
-        finding, brief = f"Not to be told: {where} the class never changes. The {size}.", f"the {size}"
+        details = f"The {named} {size} in the plane; predicted classes {listed(np.unique(self.predicted), 20)}."
+        finding = f"Not to be told: {where} the class never changes. The {named} {size}."
+        brief = f"the same log-volume {size}"
         if line:
             at = listed([f"{t:.2f}" for t in self.boundaries])
             largest = f"largest at t = {v.argmax() / (len(v) - 1):.2f}"
             ends = f"{_printed(v[0])} and {_printed(v[-1])} at the ends,\n{largest}"
-            details = f"{self.of}: {size}, {ends}. The predicted class changes at t = {at or 'nowhere'}."
+            details = f"The {named} {size}, {ends}. The predicted class changes at t = {at or 'nowhere'}."
         if np.ptp(v) < SAME:
             brief = "the volume is the same everywhere"
             finding = f"No: {where} {brief}, because the map is linear there."
         elif not line:
-            finding = f"In the plane the {size}."
+            finding = f"In the plane the {named} {size}."
         elif share is not None:
-            above, changes = f"above that at {share:.0%} of the line", f"changes at t = {at} (0 to 1)"
+            lower = f"{round(share * len(v))} of the line's {len(v)} points"
+            above, changes = f"above that at {lower}", f"changes at t = {at} (0 to 1)"
+            if np.isclose(np.abs(self.boundaries - v.argmax() / (len(v) - 1)).min(), 0.5 / (len(v) - 1)):
+                largest += ", at a change to within a step of the line"
             answer = "Yes, on this line" if share > RARE else "No more than by chance" if share > 0.5 else "No"
-            finding = f"{answer}: {where} the class {changes}. There the log-volume is {above}; it is {largest}."
-            noise = "A place at random would be above 50%, and above 95% in one line of twenty."
-            brief = f"the log-volume at its own boundary is {above}"
+            finding = f"{answer}: {where} the class {changes}. There the {named} is {above}; it is {largest}."
+            noise = "A place at random would be above half of them, and above 95% of them on one line of twenty."
+            brief = f"the same log-volume at its own boundary is {above}"
+        chosen = "".join(f", {option}={number}" for option, number in self.choice.items())
         advice = (
-            "One line is an example: try others with `diagnosis.volume(..., ends=(i, j))`. Chapters 8 and 9 of the "
-            "book measure many, against lines without a boundary."
+            f"One line is an example: try others with `diagnosis.volume(..., ends=(i, j){chosen})`. Chapters 8 and 9 "
+            "of the book measure many, against lines without a boundary."
         )
         return Words(finding, noise, advice, brief, details)
 
     def draw(self, ax: Any, twin: Any = None) -> None:
         """The log-volume, dashed lines where the predicted class changes, and an untrained twin's in grey."""
+        ax.set_title(self.of, fontsize="small")
         if self.log_volume.ndim == 1:
             t = np.linspace(0, 1, len(self.log_volume))
             ax.plot(t, self.log_volume, color="black", label="this network")
@@ -140,7 +147,9 @@ def volume(
     name, f = net.features()
     width = f(net.x[:1]).shape[1]
     chosen = {"pooled": pooled, "first": first, "directions": directions}
-    if len(given := [f"{o}={n!r}" for o, n in chosen.items() if n is not None]) > 1:
+    given = [f"{o}={n!r}" for o, n in chosen.items() if n is not None]
+    if len(given) > 1 or directions is not None and leading is not None:
+        given += [f"leading={leading!r}"] if len(given) == 1 else []
         raise ValueError(f"{' and '.join(given)}: pass one of them")
     if not given and leading is None:
         wide = net.x[0].numel() > WIDE
@@ -158,13 +167,15 @@ def volume(
     if directions is not None:
         whole("directions", directions, 1)
         U = net.directions(min(directions, width))
-        some = f"{U.shape[1]} leading directions of the inputs, "
-        values = _along(net, f, at, U, some + name)
+        of = f"{name} in {counted(U.shape[1], 'leading direction')} of the inputs"
+        values = _along(net, f, at, U, of)
     else:
-        some = f"first {first} of the {width} " if first else f"{pooled} means of the {width} " if pooled else ""
-        values = _whole(net, f, at, (pooled, first, leading), some + name)
+        some = f"first {first} of the {width} " if first else ""
+        some = f"{counted(pooled, 'mean')} of the {width} " if pooled else some
+        values = _whole(net, f, at, (pooled, first, leading), of := some + name)
+        of = f"{counted(leading, 'largest singular value')} of the {of}" if leading else of
     if not values.isfinite().all():
-        raise SingularMetric(f"the log-volume of the {some}{name} is not finite: there they do not vary")
+        raise SingularMetric(f"the log-volume of the {of} is not finite: there they do not vary")
     shape = (points,) * (len(indices) - 1)
     groups = at.to(net.dtype).view(-1, *net.x.shape[1:]).split(net.batch)
     with torch.no_grad():
@@ -173,7 +184,7 @@ def volume(
     options = {"pooled": pooled, "first": first, "leading": leading, "directions": directions}
     choice = {option: number for option, number in options.items() if number is not None}
     numbers = values.view(shape).numpy(), predicted.view(shape).numpy()
-    return Volume(some + name, *numbers, between, tuple(indices), choice)
+    return Volume(of, *numbers, between, tuple(indices), choice)
 
 
 def _whole(net: Network, f: Any, at: Tensor, choice: tuple[int | None, int | None, int | None], of: str) -> Tensor:
@@ -191,8 +202,9 @@ def _whole(net: Network, f: Any, at: Tensor, choice: tuple[int | None, int | Non
         try:
             values.append(log_volume_element(one, part, leading=leading))
         except SingularMetric as error:
-            less = f"pooled={max(1, (pooled or first or len(one(part[0]))) // 2)}"
-            hint = f"some outputs do not vary or are the same; pass {less}, or first= or leading="
+            number = pooled or first or len(one(part[0]))
+            why = "some outputs do not vary, are the same, or are tied by a linear relation, as after a LayerNorm"
+            hint = f"{why}; pass pooled={max(1, number // 2)}, first={max(1, number - 2)} for such a tie, or leading="
             raise SingularMetric(f"the metric of the {of} is singular: {hint} ({error})") from None
         progress(len(torch.cat(values)), len(at))
     return torch.cat(values)

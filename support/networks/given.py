@@ -199,6 +199,13 @@ def embedding_of(model: nn.Module, tokens: Tensor) -> tuple[str, Tensor]:
     """
     how = "pass model.embedding(tokens) as inputs, and a module of what follows as the model"
     seen: list[tuple[nn.Module, Tensor, bool]] = []
+    outside = []
+
+    def check(part, arguments, named):
+        taken = [*arguments, *named.values()][0]
+        if (wrong := taken[(taken < 0) | (taken >= part.num_embeddings)]).numel():
+            name = next(name for name, known in model.named_modules() if known is part)
+            outside.append(f"{name} has rows 0 to {part.num_embeddings - 1}, and the model asks for {wrong.max()}")
 
     def note(part, arguments, named, made):
         taken = [*arguments, *named.values()][0]
@@ -212,11 +219,13 @@ def embedding_of(model: nn.Module, tokens: Tensor) -> tuple[str, Tensor]:
         raise ValueError(f"inputs must be float64 or float32, got {tokens.dtype}; {wanted}")
     with ExitStack() as hooks, torch.no_grad():
         for part in parts:
+            hooks.enter_context(part.register_forward_pre_hook(check, with_kwargs=True))
             hooks.enter_context(part.register_forward_hook(note, with_kwargs=True))
         try:
             right = model(tokens.clone())
         except Exception as error:
-            raise ValueError(f"the model cannot take inputs of shape {tuple(tokens.shape)}: {error}") from error
+            why = "; ".join([str(error), *outside])
+            raise ValueError(f"the model cannot take inputs of shape {tuple(tokens.shape)}: {why}") from error
     only_tensors(right)
     rows = [(part, made, same) for part, made, same in seen if len(made) == len(tokens)]
     embedding, embedded, _ = next((one for one in rows if one[2]), rows[0] if rows else (None, None, False))

@@ -461,9 +461,9 @@ def _rows(layer: nn.Module, x: Tensor) -> Tensor:
     if isinstance(layer, nn.Linear):
         return x.reshape(len(x), -1, x.shape[-1])
     c: Any = layer
-    if not isinstance(layer, nn.Conv2d) or c.groups != 1 or isinstance(c.padding, str):
-        wanted = "a Linear or a Conv2d without groups and without padding in words"
-        raise ValueError(f"the first layer is {c._get_name()}; only {wanted} is supported")
+    if not isinstance(layer, nn.Conv2d) or c.groups != 1:
+        kind = f"{c._get_name()} with groups={c.groups}" if isinstance(layer, nn.Conv2d) else c._get_name()
+        raise ValueError(f"the first layer is {kind}; only a Linear or a Conv2d with groups=1 is supported")
     mode = "constant" if c.padding_mode == "zeros" else c.padding_mode
     x = nn.functional.pad(x, c._reversed_padding_repeated_twice, mode)
     return nn.functional.unfold(x, c.kernel_size, c.dilation, 0, c.stride).mT
