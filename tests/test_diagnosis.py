@@ -1,6 +1,8 @@
 """`diagnose`: each part on a model whose answer is known, its errors, and a model that stays as it was."""
 
 import copy
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -237,6 +239,34 @@ def test_a_first_layer_of_another_kind_is_not_passed_over(first):
         diagnosis.steps(A(first), torch.rand(6, 3, 4), torch.arange(6) % 2)
 
 
+@pytest.mark.parametrize(
+    ("channels", "shape", "said"),
+    [
+        (1, (16, 4, 4), r"its Conv2d wants inputs of shape \(16, 1, 4, 4\): pass inputs\[:, None\]$"),
+        (3, (16, 4, 4, 3), r"its Conv2d wants inputs of shape \(16, 3, 4, 4\): move the last axis to place 1$"),
+        (3, (16, 5, 4, 4), "channels instead$"),
+    ],
+)
+def test_an_axis_of_channels_that_is_missing_or_last_is_named(channels, shape, said):
+    model = nn.Sequential(nn.Conv2d(channels, 2, 3), nn.Flatten(), nn.Linear(8, 2))
+    with pytest.raises(ValueError, match=said):
+        diagnose(model, torch.rand(shape), torch.arange(16) % 2)
+    assert diagnose(model, torch.rand(16, channels, 4, 4), torch.arange(16) % 2).parts
+
+
+def test_the_sizes_of_the_first_steps_say_what_they_are_of(data, model):
+    assert "preactivations" in str(diagnosis.steps(model, *data)) and "positions" not in str(
+        diagnosis.steps(model, *data)
+    )
+    said = " ".join(str(diagnosis.steps(cnn(), *images())).split())
+    assert re.search(r"curvature \S+ \(summed over 16 positions\), preactivations \S+ \(RMS, without biases\)", said)
+
+
+def test_a_line_without_a_change_of_class_says_so(data, model):
+    said = str(diagnosis.volume(model, *data, ends=(0, 0)))
+    assert "The predicted class changes nowhere." in said
+
+
 def test_a_first_convolution_in_groups_is_named_as_such():
     model = nn.Sequential(nn.Conv2d(2, 4, 3, groups=2), nn.Flatten(), nn.Linear(16, 2))
     with pytest.raises(ValueError, match="the first layer is Conv2d with groups=2; only "):
@@ -269,12 +299,26 @@ def test_a_layer_reads_as_what_it_is():
     assert "own class is nearest for 3 and farthest for 0" in str(distances)
 
 
-def test_an_offset_l2_head_at_the_class_centres_reads_as_distances():
+@pytest.mark.parametrize("form", ["paper", "code"])
+def test_an_offset_l2_head_at_the_class_centres_reads_as_distances(form):
+    """Negative weights make no distance; the form 'paper' squares them."""
     x, labels = points()
     x = x + torch.randn(x.shape, generator=torch.Generator().manual_seed(0)) / 5
-    model = nn.Sequential(OffsetL2(3, 3, "paper"), Neg())
+    model = nn.Sequential(OffsetL2(3, 3, form), Neg())
     model[0].mu.data = 5 * torch.eye(3)
-    assert diagnosis.hyperplanes(model, x, labels).reading == "distances"
+    found = diagnosis.hyperplanes(model, x, labels)
+    assert found.reading == "distances" and found.negative == (0, 9) and "negative" not in str(found)
+    model[0].alpha.data[0, 1] = -0.01
+    found = diagnosis.hyperplanes(model, x, labels)
+    assert ("1 of 9 weights of the OffsetL2 are negative" in found.words.finding) == (form == "code")
+    assert ("form 'paper'" in found.words.advice) == (form == "code")
+
+
+def test_chance_is_told_for_both_sides_of_a_reading():
+    found = diagnosis.hyperplanes(head(torch.eye(3)), *points())
+    assert len(found.shuffled) == 2 and (found.shuffled.sum(0) <= 3).all() and found.shuffled.any(1).all()
+    known = replace(found, shuffled=np.array([[0] * 100, [1] * 50 + [2] * 50]))
+    assert "nearest for 0 to 0 and farthest for 1 to 2 (90% of draws)" in known.words.noise
 
 
 def test_labels_may_leave_out_a_class(model):

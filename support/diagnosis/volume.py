@@ -66,7 +66,9 @@ class Volume(Part):
             at = listed([f"{t:.2f}" for t in self.boundaries])
             largest = f"largest at t = {v.argmax() / (len(v) - 1):.2f}"
             ends = f"{_printed(v[0])} and {_printed(v[-1])} at the ends,\n{largest}"
-            details = f"The {named} {size}, {ends}. The predicted class changes at t = {at or 'nowhere'}."
+            details = (
+                f"The {named} {size}, {ends}. The predicted class changes {f'at t = {at}' if at else 'nowhere'}."
+            )
         if np.ptp(v) < SAME:
             brief = "the volume is the same everywhere"
             finding = f"No: {where} {brief}, because the map is linear there."
