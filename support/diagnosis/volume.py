@@ -1,7 +1,8 @@
 """The volume element of a model along a line or a plane of its inputs, and where its predicted class changes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -146,6 +147,45 @@ def volume(
         ValueError: where the metric is singular; the message says what to choose.
     """
     net = Network.of(model, inputs, labels)
+    indices = net.apart() if ends is None else ends
+    if len(indices) not in (2, 3):
+        raise ValueError(f"ends must be two inputs, for a line, or three, for a plane, not {len(indices)}")
+    of, log_volume, choice = _chosen(net, pooled, first, leading, directions)
+    flat = [net.x[i].flatten() for i in indices]
+    at = line(flat[0], flat[1], points) if len(flat) == 2 else plane(flat[0], flat[1], flat[2], points).points
+    at = at.reshape(-1, flat[0].numel())
+    shape = (points,) * (len(indices) - 1)
+    numbers = log_volume(at).view(shape).numpy(), _predicted(net, at).view(shape).numpy()
+    between = tuple(f"input {i} (class {net.names[int(net.labels[i])]})" for i in indices)
+    return Volume(of, *numbers, between, tuple(indices), choice)
+
+
+def choices(net: Network) -> list[dict[str, int]]:
+    """Choices for `volume` in the order in which they are tried: its defaults, then of less, for a singular metric.
+
+    Means, singular values and directions serve where units are off. Two outputs less serve after a LayerNorm, which
+    fixes the sum of all, and so of all means, and, but for its eps, that of their squares. Directions are taken in
+    forward mode, and so serve where reverse mode is misled, too.
+    """
+    fewer = [{"directions": n} for n in (4, 2, 1)]
+    if net.x[0].numel() <= WIDE:
+        width = net.features()[1](net.x[:1]).shape[1]
+        few = [*({"pooled": n} for n in (16, 8, 4, 2) if n <= width), {"first": max(1, min(width, POOLED) - 2)}]
+        fewer = few + [{"leading": n} for n in (4, 2, 1)] + fewer
+    return [{}, *fewer]
+
+
+def _predicted(net: Network, at: Tensor) -> Tensor:
+    """The predicted classes, (T,), at points (T, d)."""
+    with torch.no_grad():
+        groups = at.to(net.dtype).view(-1, *net.x.shape[1:]).split(net.batch)
+        return torch.cat([net.scores(x) for x in groups]).argmax(1)
+
+
+def _chosen(
+    net: Network, pooled: int | None, first: int | None, leading: int | None, directions: int | None
+) -> tuple[str, Callable[[Tensor], Tensor], dict[str, int]]:
+    """What is measured, in words; its log-volumes, (T, d) -> (T,); the choice with its defaults."""
     name, f = net.features()
     width = f(net.x[:1]).shape[1]
     chosen = {"pooled": pooled, "first": first, "directions": directions}
@@ -159,34 +199,25 @@ def volume(
     for option, count in (("pooled", pooled), ("first", first)):
         if count is not None and not 1 <= count <= width:
             raise ValueError(f"{option} must be from 1 to {width}, the outputs of the layer, not {count!r}")
-    indices = net.apart() if ends is None else ends
-    if len(indices) not in (2, 3):
-        raise ValueError(f"ends must be two inputs, for a line, or three, for a plane, not {len(indices)}")
-    flat = [net.x[i].flatten() for i in indices]
-    at = line(flat[0], flat[1], points) if len(flat) == 2 else plane(flat[0], flat[1], flat[2], points).points
-    at = at.reshape(-1, flat[0].numel())
-    net.trust(name, f, directions is not None or flat[0].numel() < (pooled or first or width))
+    net.trust(name, f, directions is not None or net.x[0].numel() < (pooled or first or width))
     if directions is not None:
         whole("directions", directions, 1)
         U = net.directions(min(directions, width))
         of = f"{name} in {counted(U.shape[1], 'leading direction')} of the inputs"
-        values = _along(net, f, at, U, of)
+        values = partial(_along, net, f, U=U, of=of)
     else:
         some = f"first {first} of the {width} " if first else ""
         some = f"{counted(pooled, 'mean')} of the {width} " if pooled else some
-        values = _whole(net, f, at, (pooled, first, leading), of := some + name)
-        of = f"{counted(leading, 'largest singular value')} of the {of}" if leading else of
-    if not values.isfinite().all():
-        raise SingularMetric(f"the log-volume of the {of} is not finite: there they do not vary")
-    shape = (points,) * (len(indices) - 1)
-    groups = at.to(net.dtype).view(-1, *net.x.shape[1:]).split(net.batch)
-    with torch.no_grad():
-        predicted = torch.cat([net.scores(x) for x in groups]).argmax(1)
-    between = tuple(f"input {i} (class {net.names[int(net.labels[i])]})" for i in indices)
+        values = partial(_whole, net, f, choice=(pooled, first, leading), of=some + name)
+        of = f"{counted(leading, 'largest singular value')} of the {some}{name}" if leading else some + name
+
+    def finite(at: Tensor) -> Tensor:
+        if not (found := values(at)).isfinite().all():
+            raise SingularMetric(f"the log-volume of the {of} is not finite: there they do not vary")
+        return found
+
     options = {"pooled": pooled, "first": first, "leading": leading, "directions": directions}
-    choice = {option: number for option, number in options.items() if number is not None}
-    numbers = values.view(shape).numpy(), predicted.view(shape).numpy()
-    return Volume(of, *numbers, between, tuple(indices), choice)
+    return of, finite, {option: number for option, number in options.items() if number is not None}
 
 
 def _whole(net: Network, f: Any, at: Tensor, choice: tuple[int | None, int | None, int | None], of: str) -> Tensor:
