@@ -11,7 +11,8 @@ from torch import nn
 
 from book.measures.classifiers.class_metrics import hidden_metrics
 from support import diagnose, diagnosis
-from support.geometry import SingularMetric, log_volume_element
+from support.diagnosis.volume import Lines
+from support.geometry import SingularMetric, boundary, log_volume_element
 from support.geometry.class_metrics import Frame, metrics_of
 from support.networks.inside import Network, active_shares
 from support.networks.layers import Neg, OffsetL2
@@ -443,6 +444,59 @@ def test_outputs_that_a_normalisation_ties_are_named_as_tied_and_the_advice_serv
 def test_a_choice_that_cannot_be(data, model, options, message):
     with pytest.raises(ValueError, match=message):
         diagnosis.volume(model, *data, **options)
+
+
+# -- many lines ---------------------------------------------------------------------------------------------------
+
+
+def test_lines_between_classes_are_set_against_lines_within_a_class(data, model):
+    """With the measures of chapter 8, on the first features, at the ends and at the change of class alone."""
+    found = diagnosis.lines(model, *data, number=6, seed=3)
+    network = copy.deepcopy(model).double()
+    x, predict = data[0].double(), lambda x: network(x).argmax(1)
+    i, j = boundary.candidates(predict(x), 48, 3)
+    pairs = boundary.find_pairs(predict, x[i], x[j], 6, 25)
+    assert len(found.effect) == len(pairs) == 6 and found.of == "features before 2" and found.choice == {}
+    for effect, a, b, t in (
+        (found.effect, pairs.a, pairs.b, pairs.crossing),
+        (found.same_effect, pairs.same_a, pairs.same_b, pairs.crossing),
+    ):
+        there, *ends = (log_volume_element(network[:2], at).detach() for at in (a + t[:, None] * (b - a), a, b))
+        np.testing.assert_allclose(effect, there - (ends[0] + ends[1]) / 2, atol=1e-9)
+    apart = found.effect - found.same_effect
+    assert found.difference == pytest.approx((apart.mean(), apart.std(ddof=1) / 6**0.5))
+    assert found.plot().axes[0].get_title() == found.of and found.page().count("<img") == 1
+
+
+@pytest.mark.parametrize(
+    ("mean", "answer"), [(1.0, "Yes:"), (-1.0, "No, less:"), (0.1, "Not to be told:"), (0, "Not")]
+)
+def test_the_answer_of_many_lines_is_a_difference_beyond_chance(mean, answer):
+    apart = mean + np.array([-0.5, 0.5] * 8) * (mean != 0)
+    words = Lines("4 means of a layer", apart, np.zeros(16)).words
+    assert words.finding.startswith(answer) and "the log-volume of the 4 means of a layer lies" in words.finding
+    assert "standard error 0.13" in words.finding or not mean
+    assert "beyond 2.1 standard errors in one case of twenty" in words.noise  # t with 15 degrees of freedom
+
+
+def test_lines_take_the_first_choice_that_serves_all_of_them(data):
+    """Three of six units act, so the metric of all is singular."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3))
+    model[0].bias.data = torch.tensor([100.0] * 3 + [-100.0] * 3)
+    model[2].bias.data -= model(data[0]).mean(0).detach()
+    found = diagnosis.lines(model, *data, number=4)
+    assert found.choice and str(next(iter(found.choice.values()))) in found.of
+    with pytest.raises(SingularMetric, match="of the first 6 of the 6 features before 2 is singular"):
+        diagnosis.lines(model, *data, number=4, first=6)
+
+
+def test_lines_that_cannot_be_found_are_one_error(data, model):
+    with pytest.raises(ValueError, match="number must be a whole number from 2 on, got 1"):
+        diagnosis.lines(model, *data, number=1)
+    model[2].bias.data[0] = 100.0
+    with pytest.raises(ValueError, match="all inputs are predicted as class 0, so no line crosses a boundary"):
+        diagnosis.lines(model, *data)
 
 
 # -- pictures -----------------------------------------------------------------------------------------------------
