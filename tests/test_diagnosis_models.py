@@ -1274,7 +1274,10 @@ def test_a_layer_of_distances_is_not_advised_where_there_is_one():
     x, y = vectors()
     words = diagnosis.hyperplanes(nn.Sequential(OffsetL2(20, 3), diagnosis_neg()), x, y).words
     assert "replace the last Linear" not in words.advice
-    assert "replace the last Linear" in diagnosis.hyperplanes(mlp(), x, y).words.advice
+    assert (
+        "replace the last Linear by two layers, `OffsetL2(..., 'paper')`"
+        in diagnosis.hyperplanes(mlp(), x, y).words.advice
+    )
 
 
 @pytest.mark.parametrize(

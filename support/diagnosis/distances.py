@@ -79,7 +79,8 @@ class Hyperplanes(Part):
         near, far = np.quantile(self.shuffled, [0.05, 0.95], axis=1).T
         side = "lower" if self.p[0] < self.p[1] else "higher"
         sizes = np.abs(self.z).diagonal(), (np.abs(self.z) + np.diag(np.full(len(self.z), np.inf))).min(1)
-        advice = "To make outputs distances to prototypes, replace the last Linear by `OffsetL2` and `Neg`."
+        advice = "To make outputs distances to prototypes, replace the last Linear by two layers, "
+        advice += "`OffsetL2(..., 'paper')` and `Neg()`."
         if self.measures:
             advice = "Nothing: its last layer is an `OffsetL2`. An output reads as a distance where its prototype "
             advice += "lies near its class."
