@@ -1,6 +1,8 @@
 """The page of the library's functions: complete, each with an example, which the doctests run."""
 
 import inspect
+import pydoc
+import re
 
 import pytest
 
@@ -29,9 +31,15 @@ def test_each_function_has_an_example_and_its_place_on_the_page(name):
             assert parameter in page.partition(f"\n### {short}\n")[2].partition("\n### ")[0]
 
 
-def test_the_page_includes_all_packages():
+def test_the_page_includes_all_packages_and_names_what_serves_in_a_checkout():
     page = (ROOT / "book" / "pages" / "api.md").read_text(encoding="utf-8")
     assert all(f"_generated/{name}" in page for name in PAGES)
+    name = re.search(r"`python -m pydoc\s+(\S+)`", page)[1]
+    assert name in OFFERED and ">>> " in pydoc.render_doc(name, renderer=pydoc.plaintext)
+    needed = re.search(r'requires = \["setuptools>=(\d+)"\]', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        1
+    ]
+    assert f"setuptools {needed} or later" in page
 
 
 def test_sections_formulas_and_examples_are_told_apart():

@@ -1,6 +1,8 @@
 """`diagnose`: each part on a model whose answer is known, its errors, and a model that stays as it was."""
 
 import copy
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +11,8 @@ from torch import nn
 
 from book.measures.classifiers.class_metrics import hidden_metrics
 from support import diagnose, diagnosis
-from support.geometry import SingularMetric, log_volume_element
+from support.diagnosis.volume import Lines
+from support.geometry import SingularMetric, boundary, log_volume_element
 from support.geometry.class_metrics import Frame, metrics_of
 from support.networks.inside import Network, active_shares
 from support.networks.layers import Neg, OffsetL2
@@ -251,6 +254,34 @@ def test_a_first_layer_of_another_kind_is_not_passed_over(first):
         diagnosis.steps(A(first), torch.rand(6, 3, 4), torch.arange(6) % 2)
 
 
+@pytest.mark.parametrize(
+    ("channels", "shape", "said"),
+    [
+        (1, (16, 4, 4), r"its Conv2d wants inputs of shape \(16, 1, 4, 4\): pass inputs\[:, None\]$"),
+        (3, (16, 4, 4, 3), r"its Conv2d wants inputs of shape \(16, 3, 4, 4\): move the last axis to place 1$"),
+        (3, (16, 5, 4, 4), "channels instead$"),
+    ],
+)
+def test_an_axis_of_channels_that_is_missing_or_last_is_named(channels, shape, said):
+    model = nn.Sequential(nn.Conv2d(channels, 2, 3), nn.Flatten(), nn.Linear(8, 2))
+    with pytest.raises(ValueError, match=said):
+        diagnose(model, torch.rand(shape), torch.arange(16) % 2)
+    assert diagnose(model, torch.rand(16, channels, 4, 4), torch.arange(16) % 2).parts
+
+
+def test_the_sizes_of_the_first_steps_say_what_they_are_of(data, model):
+    assert "preactivations" in str(diagnosis.steps(model, *data)) and "positions" not in str(
+        diagnosis.steps(model, *data)
+    )
+    said = " ".join(str(diagnosis.steps(cnn(), *images())).split())
+    assert re.search(r"curvature \S+ \(summed over 16 positions\), preactivations \S+ \(RMS, without biases\)", said)
+
+
+def test_a_line_without_a_change_of_class_says_so(data, model):
+    said = str(diagnosis.volume(model, *data, ends=(0, 0)))
+    assert "The predicted class changes nowhere." in said
+
+
 def test_a_first_convolution_in_groups_is_named_as_such():
     model = nn.Sequential(nn.Conv2d(2, 4, 3, groups=2), nn.Flatten(), nn.Linear(16, 2))
     with pytest.raises(ValueError, match="the first layer is Conv2d with groups=2; only "):
@@ -283,12 +314,26 @@ def test_a_layer_reads_as_what_it_is():
     assert "own class is nearest for 3 and farthest for 0" in str(distances)
 
 
-def test_an_offset_l2_head_at_the_class_centres_reads_as_distances():
+@pytest.mark.parametrize("form", ["paper", "code"])
+def test_an_offset_l2_head_at_the_class_centres_reads_as_distances(form):
+    """Negative weights make no distance; the form 'paper' squares them."""
     x, labels = points()
     x = x + torch.randn(x.shape, generator=torch.Generator().manual_seed(0)) / 5
-    model = nn.Sequential(OffsetL2(3, 3, "paper"), Neg())
+    model = nn.Sequential(OffsetL2(3, 3, form), Neg())
     model[0].mu.data = 5 * torch.eye(3)
-    assert diagnosis.hyperplanes(model, x, labels).reading == "distances"
+    found = diagnosis.hyperplanes(model, x, labels)
+    assert found.reading == "distances" and found.negative == (0, 9) and "negative" not in str(found)
+    model[0].alpha.data[0, 1] = -0.01
+    found = diagnosis.hyperplanes(model, x, labels)
+    assert ("1 of 9 weights of the OffsetL2 are negative" in found.words.finding) == (form == "code")
+    assert ("form 'paper'" in found.words.advice) == (form == "code")
+
+
+def test_chance_is_told_for_both_sides_of_a_reading():
+    found = diagnosis.hyperplanes(head(torch.eye(3)), *points())
+    assert len(found.shuffled) == 2 and (found.shuffled.sum(0) <= 3).all() and found.shuffled.any(1).all()
+    known = replace(found, shuffled=np.array([[0] * 100, [1] * 50 + [2] * 50]))
+    assert "nearest for 0 to 0 and farthest for 1 to 2 (90% of draws)" in known.words.noise
 
 
 def test_labels_may_leave_out_a_class(model):
@@ -413,6 +458,59 @@ def test_outputs_that_a_normalisation_ties_are_named_as_tied_and_the_advice_serv
 def test_a_choice_that_cannot_be(data, model, options, message):
     with pytest.raises(ValueError, match=message):
         diagnosis.volume(model, *data, **options)
+
+
+# -- many lines ---------------------------------------------------------------------------------------------------
+
+
+def test_lines_between_classes_are_set_against_lines_within_a_class(data, model):
+    """With the measures of chapter 8, on the first features, at the ends and at the change of class alone."""
+    found = diagnosis.lines(model, *data, number=6, seed=3)
+    network = copy.deepcopy(model).double()
+    x, predict = data[0].double(), lambda x: network(x).argmax(1)
+    i, j = boundary.candidates(predict(x), 48, 3)
+    pairs = boundary.find_pairs(predict, x[i], x[j], 6, 25)
+    assert len(found.effect) == len(pairs) == 6 and found.of == "features before 2" and found.choice == {}
+    for effect, a, b, t in (
+        (found.effect, pairs.a, pairs.b, pairs.crossing),
+        (found.same_effect, pairs.same_a, pairs.same_b, pairs.crossing),
+    ):
+        there, *ends = (log_volume_element(network[:2], at).detach() for at in (a + t[:, None] * (b - a), a, b))
+        np.testing.assert_allclose(effect, there - (ends[0] + ends[1]) / 2, atol=1e-9)
+    apart = found.effect - found.same_effect
+    assert found.difference == pytest.approx((apart.mean(), apart.std(ddof=1) / 6**0.5))
+    assert found.plot().axes[0].get_title() == found.of and found.page().count("<img") == 1
+
+
+@pytest.mark.parametrize(
+    ("mean", "answer"), [(1.0, "Yes:"), (-1.0, "No, less:"), (0.1, "Not to be told:"), (0, "Not")]
+)
+def test_the_answer_of_many_lines_is_a_difference_beyond_chance(mean, answer):
+    apart = mean + np.array([-0.5, 0.5] * 8) * (mean != 0)
+    words = Lines("4 means of a layer", apart, np.zeros(16)).words
+    assert words.finding.startswith(answer) and "the log-volume of the 4 means of a layer lies" in words.finding
+    assert "standard error 0.13" in words.finding or not mean
+    assert "beyond 2.1 standard errors in one case of twenty" in words.noise  # t with 15 degrees of freedom
+
+
+def test_lines_take_the_first_choice_that_serves_all_of_them(data):
+    """Three of six units act, so the metric of all is singular."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3))
+    model[0].bias.data = torch.tensor([100.0] * 3 + [-100.0] * 3)
+    model[2].bias.data -= model(data[0]).mean(0).detach()
+    found = diagnosis.lines(model, *data, number=4)
+    assert found.choice and str(next(iter(found.choice.values()))) in found.of
+    with pytest.raises(SingularMetric, match="of the first 6 of the 6 features before 2 is singular"):
+        diagnosis.lines(model, *data, number=4, first=6)
+
+
+def test_lines_that_cannot_be_found_are_one_error(data, model):
+    with pytest.raises(ValueError, match="number must be a whole number from 2 on, got 1"):
+        diagnosis.lines(model, *data, number=1)
+    model[2].bias.data[0] = 100.0
+    with pytest.raises(ValueError, match="all inputs are predicted as class 0, so no line crosses a boundary"):
+        diagnosis.lines(model, *data)
 
 
 # -- pictures -----------------------------------------------------------------------------------------------------

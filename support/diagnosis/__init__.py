@@ -9,12 +9,13 @@ float64 and evaluation mode is measured; the model is not changed. Each part can
     from support import diagnosis
     print(diagnosis.units(model, inputs, labels))
     diagnosis.volume(model, inputs, labels, ends=(0, 1)).plot()
+    diagnosis.lines(model, inputs, labels, number=100)
 """
 
 from support.diagnosis.distances import hyperplanes, metrics
 from support.diagnosis.report import diagnose
 from support.diagnosis.training import steps, units
-from support.diagnosis.volume import volume
+from support.diagnosis.volume import lines, volume
 from support.networks.inside import Network
 
-__all__ = ["Network", "diagnose", "hyperplanes", "metrics", "steps", "units", "volume"]
+__all__ = ["Network", "diagnose", "hyperplanes", "lines", "metrics", "steps", "units", "volume"]

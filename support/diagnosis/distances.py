@@ -30,9 +30,10 @@ MOST_LISTED = 12  # classes that a picture names
 class Hyperplanes(Part):
     """z: (C outputs, C classes) distance of each class centre from each output's zero set, in SDs of the class.
 
-    shuffled: (draws,) outputs whose own class is nearest, with shuffled labels. p: the shares of these draws that
-    lie as far on the side of distances, and of intensities. single: one output stands for two classes. like: the
-    network of the book that ends most like this one. measures: the layer is an OffsetL2. relative: the same of the
+    shuffled: (2, draws) outputs whose own class is nearest, and farthest, with shuffled labels. p: the shares of
+    these draws that lie as far on the side of distances, and of intensities. single: one output stands for two
+    classes. like: the network of the book that ends most like this one. measures: the layer is an OffsetL2.
+    negative: how many of its weights are negative, and how many there are. relative: the same of the
     outputs less their mean over outputs, which is all that a softmax sees of a Linear; None before another layer.
     """
 
@@ -44,6 +45,7 @@ class Hyperplanes(Part):
     single: bool = False
     like: str = "ReLU"
     measures: bool = False
+    negative: tuple[int, int] = (0, 0)
     relative: "Hyperplanes | None" = None
     title = "Do its outputs act like distances or like intensities?"
 
@@ -74,14 +76,18 @@ class Hyperplanes(Part):
     def words(self) -> Words:
         """Counts and reading, beside those of shuffled labels."""
         counts = "the own class is nearest for {} and farthest for {}".format(*self.counts)
-        ends, side = np.quantile(self.shuffled, [0.05, 0.95]), "lower" if self.p[0] < self.p[1] else "higher"
+        near, far = np.quantile(self.shuffled, [0.05, 0.95], axis=1).T
+        side = "lower" if self.p[0] < self.p[1] else "higher"
         sizes = np.abs(self.z).diagonal(), (np.abs(self.z) + np.diag(np.full(len(self.z), np.inf))).min(1)
-        advice = "To make outputs distances to prototypes, replace the last Linear by `OffsetL2` and `Neg`."
+        advice = "To make outputs distances to prototypes, replace the last Linear by two layers, "
+        advice += "`OffsetL2(..., 'paper')` and `Neg()`."
         if self.measures:
             advice = "Nothing: its last layer is an `OffsetL2`. An output reads as a distance where its prototype "
             advice += "lies near its class."
         if self.reading == "distances":
             advice = "Read an output near 0 as 'this class'. Chapter 3 of the book shows how such hyperplanes lie."
+        if self.negative[0]:
+            advice = "Use the form 'paper' of `OffsetL2`: its weights are squares."
         if not self.firm:
             advice = (
                 "Compare outputs with each other, and read none alone: a number added to all of them changes this "
@@ -96,7 +102,8 @@ class Hyperplanes(Part):
             finding = "One output stands for two classes: its zero set is the boundary, so it has no reading."
             return Words(finding, "", advice, "one output has no reading", details)
         noise = (
-            f"With shuffled labels the own class is nearest for {ends[0]:.0f} to {ends[1]:.0f} (90% of draws). "
+            f"With shuffled labels the own class is nearest for {near[0]:.0f} to {near[1]:.0f} and farthest for "
+            f"{far[0]:.0f} to {far[1]:.0f} (90% of draws). "
             f"The log distance of the own class less that of the others, averaged over outputs, is {side} than with "
             f"shuffled labels (p = {min(self.p):.2g}). Distances need a lower one, intensities a higher one, "
             f"with p of at most {LEVEL:g}, and most outputs on that side."
@@ -110,6 +117,9 @@ class Hyperplanes(Part):
         if self.mirrored:
             finding += ". With two outputs no reading can be firm: without their mean one is the negative of the "
             finding += "other, and the same class is nearer to both"
+        if self.negative[0]:
+            finding += ". But {} of {} weights of the OffsetL2 are negative, so no output".format(*self.negative)
+            finding += " with one is a distance"
         return Words(
             f"{finding}.",
             noise,
@@ -158,10 +168,11 @@ def hyperplanes(model: Any, inputs: Any = None, labels: Any = None) -> Hyperplan
 
     def found(values: torch.Tensor) -> Hyperplanes:
         z = chance.grouped_distances(values[kept][:, classes], index)
-        nearest, p = chance.nearest(z[1:]).sum(-1), chance.as_far(z)
-        return Hyperplanes(
-            name or "the model", names, z[0], nearest, p, net.single, net.like(), isinstance(head, OffsetL2)
-        )
+        shuffled = np.stack([chance.nearest(z[1:]).sum(-1), chance.farthest(z[1:]).sum(-1)])
+        measures, weights = isinstance(head, OffsetL2), getattr(head, "weight", torch.empty(0))
+        negative = (int((weights < 0).sum()), weights.numel()) if measures else (0, 0)
+        about = net.single, net.like(), measures, negative
+        return Hyperplanes(name or "the model", names, z[0], shuffled, chance.as_far(z), *about)
 
     try:
         made = found(values)
@@ -278,7 +289,9 @@ def metrics(
 ) -> Metrics:
     """The metric that the layer before the head pulls back, at each class, against the precisions of the classes.
 
-    Where a layer of another kind than Linear or OffsetL2 makes the outputs, these pull it back.
+    Where a layer of another kind than Linear or OffsetL2 makes the outputs, these pull it back. The mismatch of a
+    metric G and a covariance S is the SD of the logs of the eigenvalues of S G, in nats: 0 if G is a multiple of the
+    precision.
 
     directions: leading principal directions of the inputs, by default up to 10, of which each class has at least
     MEMBERS inputs each. members: inputs of each class over which the metric is averaged. Raises ValueError if a class

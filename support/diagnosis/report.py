@@ -14,10 +14,10 @@ from torch import nn
 from support.diagnosis.distances import Metrics, hyperplanes, metrics
 from support.diagnosis.part import Part, normal, wrapped
 from support.diagnosis.training import steps, units
-from support.diagnosis.volume import POOLED, Volume, volume
+from support.diagnosis.volume import Volume, choices, volume
 from support.geometry import SingularMetric
 from support.networks.given import undisturbed
-from support.networks.inside import WIDE, Misled, Network
+from support.networks.inside import Misled, Network
 from support.progress import Progress
 from support.words import counted
 
@@ -155,31 +155,21 @@ def _about(net: Network) -> str:
 
 
 def _volumes(nets: list[Network], ends: tuple[int, ...] | None = None) -> list[Volume]:
-    """The log-volumes of all the networks by one choice, the first that serves; of less where the metric is singular.
-
-    Means, singular values and directions serve where units are off. Two outputs less serve after a LayerNorm, which
-    fixes the sum of all, and so of all means, and, but for its eps, that of their squares. Directions are taken in
-    forward mode, and so serve where reverse mode is misled, too.
-    """
-    misled, width = None, nets[0].features()[1](nets[0].x[:1]).shape[1]
-    fewer: list[dict[str, Any]] = [{"directions": n} for n in (4, 2, 1)]
-    if nets[0].x[0].numel() <= WIDE:
-        few = [*({"pooled": n} for n in (16, 8, 4, 2)), {"first": min(width, POOLED) - 2}]
-        fewer = few + [{"leading": n} for n in (4, 2, 1)] + fewer
+    """The log-volumes of all the networks by one choice, the first that serves."""
+    misled = None
 
     def alike(**choice: int) -> list[Volume]:
         first = volume(nets[0], ends=ends, **choice)
         return [first, *(volume(net, ends=first.ends, **first.choice) for net in nets[1:])]
 
-    try:
-        return alike()
-    except Misled as error:
-        misled = error
-    except SingularMetric:
-        pass
-    for choice in fewer:
-        with contextlib.suppress(ValueError):  # also where the layer is not so wide
+    for choice in choices(nets[0]):
+        try:
             return alike(**choice)
+        except Misled as error:
+            misled = misled or error
+        except ValueError as error:  # also where an untrained network is not so wide
+            if not choice and not isinstance(error, SingularMetric):
+                raise
     raise misled or SingularMetric(
         "what enters the last layer does not vary along the line, as far as torch differentiates it"
     )

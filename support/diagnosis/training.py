@@ -139,7 +139,7 @@ def failing() -> list[dict]:
 class Steps(Part):
     """The first layer; largest eigenvalue of its inputs' second moment; RMS of its preactivations; the rate.
 
-    like: the network of the book's map that ends most like this one.
+    like: the network of the book's map that ends most like this one. positions: of a convolution, or tokens.
     """
 
     layer: str
@@ -147,6 +147,7 @@ class Steps(Part):
     preactivation: float
     rate: float | None
     like: str = "ReLU"
+    positions: int = 1
     title = "Are the first layer's steps too large?"
 
     @property
@@ -157,7 +158,9 @@ class Steps(Part):
     @property
     def words(self) -> Words:
         """The size of the steps, and what the map says of it."""
-        plain = f"{self.layer}: curvature {self.curvature:.3g}, preactivations {self.preactivation:.2g} (RMS)."
+        summed = f" (summed over {self.positions} positions)" if self.positions > 1 else ""
+        plain = f"{self.layer}: curvature {self.curvature:.3g}{summed}, preactivations {self.preactivation:.2g}"
+        plain += " (RMS, without biases)."
         noise = (
             f"The map is of fully connected networks on MNIST, with six runs a point of {self.like}, the one that "
             "ends most like yours. For other networks and data it is a guess."
@@ -180,7 +183,7 @@ class Steps(Part):
             advice = f"Scale the inputs to mean 0 and SD 1; {lower}."
         every = ", ".join(f"{network} {share:.0%}" for network, share in shares[at, beside].items())
         details = (
-            f"{plain} Rate x curvature = {self.size:.3g}.\nNearest point of the book's map (start of an MNIST run): "
+            f"{plain}\nRate x curvature = {self.size:.3g}. Nearest point of the book's map (start of an MNIST run): "
             f"{at:g}, {beside:g}.\nRuns that fail there (over 10 points below ReLU): {every}."
         )
         brief = f"{brief}, where {fails:.0%} of such runs fail"
@@ -222,9 +225,9 @@ def steps(model: Any, inputs: Any = None, labels: Any = None, rate: float | None
     if rate is not None and not 0 < rate < math.inf:
         raise ValueError(f"rate must be positive, got {rate!r}")
     net = Network.of(model, inputs, labels)
-    layer, curvature, preactivation = first_layer(net)
+    layer, curvature, preactivation, positions = first_layer(net)
     if not math.isfinite(curvature * preactivation * (rate or 1)):
         raise ValueError(f"{layer}: its inputs or weights are so large that their squares are infinite")
     if not (curvature > 0 and preactivation > 0):
         raise ValueError(f"{layer}: all its inputs or all its preactivations are 0, so it has no place on the map")
-    return Steps(layer, curvature, preactivation, rate, net.like())
+    return Steps(layer, curvature, preactivation, rate, net.like(), positions)

@@ -1,7 +1,8 @@
 """The volume element of a model along a line or a plane of its inputs, and where its predicted class changes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,16 @@ from torch import Tensor
 from support.arguments import whole
 from support.diagnosis.part import Part, Words
 from support.geometry import SingularMetric, line, log_volume_element, plane
+from support.geometry.boundary import candidates, find_pairs, measure
 from support.geometry.pullback import log_volume_along
 from support.networks.given import undisturbed
 from support.networks.inside import WIDE, Network
 from support.progress import Progress
-from support.words import counted, listed
+from support.words import counted, listed, span
 
 POOLED = 32  # outputs to which a wider layer is pooled by default
 DIRECTIONS = 8  # of the inputs, in which wide ones are measured
+CANDIDATES = 8  # random pairs of inputs for each line
 RARE = 0.95  # share of a line's points that one place in twenty exceeds
 SAME = 1e-6  # nats within which a volume does not vary
 
@@ -66,7 +69,9 @@ class Volume(Part):
             at = listed([f"{t:.2f}" for t in self.boundaries])
             largest = f"largest at t = {v.argmax() / (len(v) - 1):.2f}"
             ends = f"{_printed(v[0])} and {_printed(v[-1])} at the ends,\n{largest}"
-            details = f"The {named} {size}, {ends}. The predicted class changes at t = {at or 'nowhere'}."
+            details = (
+                f"The {named} {size}, {ends}. The predicted class changes {f'at t = {at}' if at else 'nowhere'}."
+            )
         if np.ptp(v) < SAME:
             brief = "the volume is the same everywhere"
             finding = f"No: {where} {brief}, because the map is linear there."
@@ -83,8 +88,8 @@ class Volume(Part):
             brief = f"the same log-volume at its own boundary is {above}"
         chosen = "".join(f", {option}={number}" for option, number in self.choice.items())
         advice = (
-            f"One line is an example: try others with `diagnosis.volume(..., ends=(i, j){chosen})`. Chapters 8 and 9 "
-            "of the book measure many, against lines without a boundary."
+            f"One line is an example: try others with `diagnosis.volume(..., ends=(i, j){chosen})`, or a "
+            "hundred, against lines within a class, with `diagnosis.lines(...)`, as chapters 8 and 9 of the book do."
         )
         return Words(finding, noise, advice, brief, details)
 
@@ -109,6 +114,53 @@ class Volume(Part):
         ax.grid(visible=False)
         ax.set_aspect("equal")
         ax.figure.colorbar(image, ax=ax, label="log-volume (nats)")
+
+
+@dataclass(frozen=True)
+class Lines(Part):
+    """effect, same_effect: (P,) log-volume at the change of class less the mean of both ends, in nats, on lines
+    between classes, and at the same places of lines within a class. of, choice: as of Volume.
+    """
+
+    of: str
+    effect: np.ndarray
+    same_effect: np.ndarray
+    choice: dict[str, int] = field(default_factory=dict)
+    title = "Does it magnify space more where the class changes than within a class?"
+
+    @property
+    def difference(self) -> tuple[float, float]:
+        """The mean over pairs of lines, between classes less within a class, and its standard error, in nats."""
+        apart = self.effect - self.same_effect
+        return float(apart.mean()), float(apart.std(ddof=1) / len(apart) ** 0.5)
+
+    @property
+    def words(self) -> Words:
+        """The mean difference, beside what chance gives."""
+        from scipy.stats import t  # slow to load
+
+        (mean, error), bound = self.difference, float(t.ppf(0.975, len(self.effect) - 1))
+        clear = abs(mean) > bound * error and abs(mean) > SAME
+        answer = ("Yes" if mean > 0 else "No, less") if clear else "Not to be told"
+        brief = f"the difference is {_printed(mean)} nats (standard error {_printed(error)})"
+        finding = (
+            f"{answer}: on {len(self.effect)} lines between classes the log-volume of the {self.of} lies "
+            f"{_printed(self.effect.mean())} nats above its mean at both ends where the class changes, and "
+            f"{_printed(self.same_effect.mean())} nats at the same places of as many lines within a class; {brief}."
+        )
+        noise = f"By chance it would be beyond {bound:.1f} standard errors in one case of twenty."
+        advice = "Pass a larger number, if the answer matters. Chapters 8 and 9 of the book ask it of many networks."
+        details = f"Nats, median (range): lines between classes {span(self.effect)}, within a class "
+        return Words(finding, noise, advice, brief, f"{details}{span(self.same_effect)}.")
+
+    def draw(self, ax: Any, twin: Any = None) -> None:
+        """A dot for each pair of lines, and the diagonal on which both are the same; an untrained twin's in grey."""
+        for part, style in ((twin, "0.6"), (self, "black")):
+            if part is not None:
+                ax.plot(part.same_effect, part.effect, ".", color=style)
+        ax.axline((0, 0), slope=1, color="#D55E00", linewidth=0.8)
+        ax.set_title(self.of, fontsize="small")
+        ax.set(xlabel="within a class (nats above the ends)", ylabel="between classes")
 
 
 def _printed(nats: float) -> str:
@@ -144,6 +196,86 @@ def volume(
         ValueError: where the metric is singular; the message says what to choose.
     """
     net = Network.of(model, inputs, labels)
+    indices = net.apart() if ends is None else ends
+    if len(indices) not in (2, 3):
+        raise ValueError(f"ends must be two inputs, for a line, or three, for a plane, not {len(indices)}")
+    of, log_volume, choice = _chosen(net, pooled, first, leading, directions)
+    flat = [net.x[i].flatten() for i in indices]
+    at = line(flat[0], flat[1], points) if len(flat) == 2 else plane(flat[0], flat[1], flat[2], points).points
+    at = at.reshape(-1, flat[0].numel())
+    shape = (points,) * (len(indices) - 1)
+    numbers = log_volume(at).view(shape).numpy(), _predicted(net, at).view(shape).numpy()
+    between = tuple(f"input {i} (class {net.names[int(net.labels[i])]})" for i in indices)
+    return Volume(of, *numbers, between, tuple(indices), choice)
+
+
+@undisturbed()
+def lines(
+    model: Any, inputs: Any = None, labels: Any = None, number: int = 100, seed: int = 0, **choice: int
+) -> Lines:
+    """The log-volume where the class changes, on many lines, against lines within a class (`geometry.boundary`).
+
+    A line between inputs of different predicted class changes it once, and is matched with one of about the same
+    length on which it never changes. Lines may share inputs, which the standard error leaves out.
+
+    Args:
+        number: lines of each kind; fewer if no more are found among random ones.
+        seed: of the random lines.
+        choice: one of `volume`; by default the first that serves all lines.
+    Raises:
+        ValueError: for fewer than two pairs of lines, or if the metric is singular.
+    """
+    whole("number", number, 2)
+    net = Network.of(model, inputs, labels)
+    x, classes = net.x.flatten(1), net.logits.argmax(1)
+    if len(classes.unique()) == 1:
+        one = net.names[int(classes[0])]
+        raise ValueError(f"all inputs are predicted as class {one}, so no line crosses a boundary")
+    ends = candidates(classes, CANDIDATES * number, seed)
+    pairs = find_pairs(partial(_predicted, net), x[ends[0]], x[ends[1]], number, 25)
+    if len(pairs) < 2:
+        raise ValueError(f"{counted(len(pairs), 'line')} between classes can be matched; pass more inputs")
+    problem: ValueError | None = None
+    for some in [choice] if choice else choices(net):
+        try:
+            of, log_volume, taken = _chosen(net, **some)
+            found = measure(log_volume, pairs, 3)
+            return Lines(of, found.effect.numpy(), found.same_effect.numpy(), taken)
+        except ValueError as error:  # by default also where the layer is not so wide
+            problem = problem or error
+    raise problem or SingularMetric("the metric is singular")
+
+
+def choices(net: Network) -> list[dict[str, int]]:
+    """Choices for `volume` in the order in which they are tried: its defaults, then of less, for a singular metric.
+
+    Means, singular values and directions serve where units are off. Two outputs less serve after a LayerNorm, which
+    fixes the sum of all, and so of all means, and, but for its eps, that of their squares. Directions are taken in
+    forward mode, and so serve where reverse mode is misled, too.
+    """
+    fewer = [{"directions": n} for n in (4, 2, 1)]
+    if net.x[0].numel() <= WIDE:
+        width = net.features()[1](net.x[:1]).shape[1]
+        few = [*({"pooled": n} for n in (16, 8, 4, 2) if n <= width), {"first": max(1, min(width, POOLED) - 2)}]
+        fewer = few + [{"leading": n} for n in (4, 2, 1)] + fewer
+    return [{}, *fewer]
+
+
+def _predicted(net: Network, at: Tensor) -> Tensor:
+    """The predicted classes, (T,), at points (T, d)."""
+    with torch.no_grad():
+        groups = at.to(net.dtype).view(-1, *net.x.shape[1:]).split(net.batch)
+        return torch.cat([net.scores(x) for x in groups]).argmax(1)
+
+
+def _chosen(
+    net: Network,
+    pooled: int | None = None,
+    first: int | None = None,
+    leading: int | None = None,
+    directions: int | None = None,
+) -> tuple[str, Callable[[Tensor], Tensor], dict[str, int]]:
+    """What is measured, in words; its log-volumes, (T, d) -> (T,); the choice with its defaults."""
     name, f = net.features()
     width = f(net.x[:1]).shape[1]
     chosen = {"pooled": pooled, "first": first, "directions": directions}
@@ -157,34 +289,25 @@ def volume(
     for option, count in (("pooled", pooled), ("first", first)):
         if count is not None and not 1 <= count <= width:
             raise ValueError(f"{option} must be from 1 to {width}, the outputs of the layer, not {count!r}")
-    indices = net.apart() if ends is None else ends
-    if len(indices) not in (2, 3):
-        raise ValueError(f"ends must be two inputs, for a line, or three, for a plane, not {len(indices)}")
-    flat = [net.x[i].flatten() for i in indices]
-    at = line(flat[0], flat[1], points) if len(flat) == 2 else plane(flat[0], flat[1], flat[2], points).points
-    at = at.reshape(-1, flat[0].numel())
-    net.trust(name, f, directions is not None or flat[0].numel() < (pooled or first or width))
+    net.trust(name, f, directions is not None or net.x[0].numel() < (pooled or first or width))
     if directions is not None:
         whole("directions", directions, 1)
         U = net.directions(min(directions, width))
         of = f"{name} in {counted(U.shape[1], 'leading direction')} of the inputs"
-        values = _along(net, f, at, U, of)
+        values = partial(_along, net, f, U=U, of=of)
     else:
         some = f"first {first} of the {width} " if first else ""
         some = f"{counted(pooled, 'mean')} of the {width} " if pooled else some
-        values = _whole(net, f, at, (pooled, first, leading), of := some + name)
-        of = f"{counted(leading, 'largest singular value')} of the {of}" if leading else of
-    if not values.isfinite().all():
-        raise SingularMetric(f"the log-volume of the {of} is not finite: there they do not vary")
-    shape = (points,) * (len(indices) - 1)
-    groups = at.to(net.dtype).view(-1, *net.x.shape[1:]).split(net.batch)
-    with torch.no_grad():
-        predicted = torch.cat([net.scores(x) for x in groups]).argmax(1)
-    between = tuple(f"input {i} (class {net.names[int(net.labels[i])]})" for i in indices)
+        values = partial(_whole, net, f, choice=(pooled, first, leading), of=some + name)
+        of = f"{counted(leading, 'largest singular value')} of the {some}{name}" if leading else some + name
+
+    def finite(at: Tensor) -> Tensor:
+        if not (found := values(at)).isfinite().all():
+            raise SingularMetric(f"the log-volume of the {of} is not finite: there they do not vary")
+        return found
+
     options = {"pooled": pooled, "first": first, "leading": leading, "directions": directions}
-    choice = {option: number for option, number in options.items() if number is not None}
-    numbers = values.view(shape).numpy(), predicted.view(shape).numpy()
-    return Volume(of, *numbers, between, tuple(indices), choice)
+    return of, finite, {option: number for option, number in options.items() if number is not None}
 
 
 def _whole(net: Network, f: Any, at: Tensor, choice: tuple[int | None, int | None, int | None], of: str) -> Tensor:

@@ -95,6 +95,7 @@ class Network:
                 kind = "" if str(error) else type(error).__name__
                 if self.tokens is None and any(isinstance(part, nn.Embedding) for part in self.model.modules()):
                     cast = "; it has an Embedding: if these inputs are tokens, pass integers"
+                cast += _channels(self.model, self.x.shape)
                 raise ValueError(f"the model cannot take {what}: {error}{kind}{cast}") from error
         first, again, alone = made
         given.only_tensors(first)
@@ -329,6 +330,19 @@ class Network:
         return f"{name} ({kind})" if name else f"the model ({kind})"
 
 
+def _channels(model: nn.Module, shape: torch.Size) -> str:
+    """What to do where the inputs of a model of convolutions lack the axis of channels, or have it last."""
+    conv: Any = next((part for part in model.modules() if isinstance(part, _ConvNd)), None)
+    if conv is None:
+        return ""
+    channels, axes = conv.in_channels, len(conv.kernel_size)
+    missing = len(shape) == axes + 1 and channels == 1
+    last = len(shape) == axes + 2 and shape[1] != channels == shape[-1]
+    wanted = (shape[0], channels, *(shape[1:] if missing else shape[1:-1]))
+    wants = f"; its {conv._get_name()} wants inputs of shape {wanted}"
+    return f"{wants}: pass inputs[:, None]" if missing else f"{wants}: move the last axis to place 1" if last else ""
+
+
 def _norms(model: nn.Module) -> list[Any]:
     """The batch norms of a model that keep statistics."""
     return [part for part in model.modules() if isinstance(part, _BatchNorm) and part.running_mean is not None]
@@ -423,8 +437,8 @@ def _weighs(part: nn.Module) -> bool:
     return isinstance(part, known) or leaf and any(p.ndim > 1 for p in part.parameters(recurse=False))
 
 
-def first_layer(network: Network) -> tuple[str, float, float]:
-    """The name of the first Linear or Conv2d; the curvature that its inputs cause; the RMS of its preactivations.
+def first_layer(network: Network) -> tuple[str, float, float, int]:
+    """The first Linear or Conv2d by name; the curvature of its inputs; the RMS of its preactivations; its positions.
 
     The curvature is the largest eigenvalue of the second moment of what enters the layer, summed over the positions
     of a convolution. Biases are left out of the preactivations. Raises ValueError for a model without such a layer,
@@ -453,7 +467,7 @@ def first_layer(network: Network) -> tuple[str, float, float]:
             raise ValueError(f"the inputs of {network.kind(name)} are so large that their squares are infinite")
         curvature = float(torch.linalg.eigvalsh(moment / len(network.x))[-1])
         network.kept["first"] = moment, curvature
-    return network.kind(name), curvature, (squares / (number * len(W))) ** 0.5
+    return network.kind(name), curvature, (squares / (number * len(W))) ** 0.5, number // len(network.x)
 
 
 def _rows(layer: nn.Module, x: Tensor) -> Tensor:
