@@ -12,14 +12,14 @@ from support.geometry.wide_layers import Wide
 
 def signs() -> None:
     """The ratio of the two stretches of four wide layers, coloured by the sign of their curvature."""
-    layers = {"erf": Wide("erf", 2), "$z^2$, biases": Wide(2, 2, 1.0, 1.0), "$z^3$, biases": Wide(3, 2, 1.0, 1.0)}
+    layers = {"erf": Wide("erf", 2), "$z^2$": Wide(2, 2, 1.0, 1.0), "$z^3$": Wide(3, 2, 1.0, 1.0)}
     show(
         pictures.signs_figure(torch.linspace(0, 3, 121, dtype=torch.float64)[1:], layers | {"GELU": GELU}),
         name="fig-signs",
         title="The ratio of GELU's stretches returns to 1, and on the way its curvature is positive.",
         caption="How much an infinitely wide layer stretches a step away from the origin, over a step sideways. "
         "Blue: its curvature is negative. Red: positive. Thin: examples of the paper. (Formulas; two dimensions, "
-        "weight variance 1, bias variance 0 or 1)",
+        "weight variance 1; bias variance 1 for the powers, else 0)",
         alt="The ratio of the two monomials rises from 1 and that of erf falls from 1, without turning back; all "
         "three are blue. That of GELU rises in blue, and returns to 1 in red, from 0.5 on. ReLU stays at 1. "
         "Beside it a blue saddle and a red cap, with circles.",

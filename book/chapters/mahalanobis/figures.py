@@ -75,7 +75,7 @@ def ends() -> None:
         name="fig-ends",
         title="Networks that learn the distance recover the cloud's shape and centre, and not its axes.",
         caption="First panel: what would be. Second: the best Abs network that learned the distance from this "
-        f"cloud, and (thin) the lines of {len(learned) - 1} more. Curves: distances 1, 2 and 3. "
+        f"cloud, and (thin) the lines of {len(learned) - 1} more. Blue: ReLU. Curves: distances 1, 2 and 3. "
         f"({arm.study.protocol})",
         alt="Four panels with a cloud and its two axes. If all is recovered, the dashed lines of the units lie on "
         "the axes. In networks that learned the distance the ellipses are right and the lines cross at the mean, "

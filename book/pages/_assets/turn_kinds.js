@@ -478,7 +478,7 @@ kinds.film = (data, frame) => {
     };
     const points = several => several.map((v, i) => [i / (several.length - 1), v]);
     frame.show(width, at.height, curves.map(({ picture, panel: p, title }, k) => [
-      word(picture.left, picture.top - 8, `${title}: stretch over that at the ends`, "turn-head"),
+      word(picture.left, picture.top - 8, `${title}: stretch, compared with both ends`, "turn-head"),
       strip ? svg("image", { href: f.strips[k], x: picture.left, y: picture.top, width: picture.width,
         height: picture.height, preserveAspectRatio: "none" }) : [],
       p.nodes, p.line([[0, 0], [1, 0]], "turn-axis"), p.line(points(f.stretch[1 - now][k]), "turn-guide"),
