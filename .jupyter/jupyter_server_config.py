@@ -16,13 +16,16 @@ def without_results(model, path, contents_manager, **_):
     if model["type"] != "notebook" or Path(path).parent.as_posix() not in OWN or not file.exists():
         return
     notebook, stored = model["content"], json.loads(file.read_text(encoding="utf-8"))
-    outputs = {cell.get("id"): cell.get("outputs", []) for cell in stored["cells"]}
+    by_id = {cell.get("id"): cell for cell in stored["cells"]}
     notebook["metadata"] = stored["metadata"]
     for cell in notebook["cells"]:
+        before = by_id.get(cell.get("id"), {"metadata": {}})
         for key in ("execution", "collapsed", "scrolled", "jupyter"):
             cell["metadata"].pop(key, None)
+            if key in before["metadata"]:  # such as that a cell is folded
+                cell["metadata"][key] = before["metadata"][key]
         if cell["cell_type"] == "code":
-            cell["outputs"], cell["execution_count"] = outputs.get(cell.get("id"), []), None
+            cell["outputs"], cell["execution_count"] = before.get("outputs", []), None
 
 
 warnings.filterwarnings("ignore", "Overriding existing pre_save_hook")  # Jupyter says so of the first one, too

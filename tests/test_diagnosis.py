@@ -141,7 +141,7 @@ def test_a_lower_rate_is_advised_where_over_a_tenth_of_the_units_are_dead(dead, 
 
 @pytest.mark.parametrize(("p", "side"), [((0.01, 0.99), "lower"), ((0.99, 0.01), "higher")])
 def test_the_side_on_which_a_layer_lies_is_that_of_the_smaller_p(p, side):
-    found = diagnosis.distances.Hyperplanes("head", ("a", "b", "c"), np.eye(3), np.arange(4), p)
+    found = diagnosis.distances.Hyperplanes("head", ("a", "b", "c"), np.eye(3), np.arange(8).reshape(2, 4), p)
     assert f"is {side} than with shuffled labels (p = 0.01)" in found.words.noise
 
 
