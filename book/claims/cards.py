@@ -126,7 +126,7 @@ def ledger(rows: list[dict], titles: dict[str, str]) -> str:
 
     titles: chapter -> its title.
     """
-    choices = {
+    choices: dict[str, dict[str, str | None]] = {
         "paper": dict.fromkeys(_paper(row) for row in rows),
         "chapter": {row["chapter"]: titles[row["chapter"]] for row in rows},
         "verdict": dict.fromkeys(VERDICTS),

@@ -195,7 +195,8 @@ def from_summary(mean_a, sd_a, n_a, mean_b, sd_b, n_b, population_sd=True, level
             raise ValueError(f"mean {mean!r}, sd {sd!r}, n {n!r}: wanted finite numbers, sd >= 0, a whole n >= 1")
         factor = np.sqrt(n / (n - 1)) if population_sd and n > 1 else 1.0
         arms.append((float(mean), float(sd * factor) if n > 1 else np.nan, int(n)))
-    return _compare(*arms, _level(level))
+    first, second = arms
+    return _compare(first, second, _level(level))
 
 
 def holm(pvalues) -> np.ndarray:

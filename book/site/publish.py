@@ -188,7 +188,12 @@ def parameters_of(notebook: Path) -> dict:
     """What the notebook's parameters cell sets: literals by name."""
     cells = (c for c in files.notebook(notebook)["cells"] if "parameters" in c["metadata"].get("tags", []))
     statements = [s for c in cells for s in ast.parse("".join(c["source"])).body if isinstance(s, ast.Assign)]
-    return {target.id: ast.literal_eval(s.value) for s in statements for target in s.targets}
+    return {
+        target.id: ast.literal_eval(s.value)
+        for s in statements
+        for target in s.targets
+        if isinstance(target, ast.Name)
+    }
 
 
 def _images(name: str | None, folder: str | None) -> str:

@@ -205,8 +205,8 @@ def outputs(seeds: int) -> pd.DataFrame:
         data = clusters(seed)
         (x, y), (tx, ty), classes = data.train, data.test, len(data.means)
         start = first_layer("usual", x, classes, -(-HIDDEN // classes), seed)
-        linear, distance = (classifier("ReLU", *start, classes, seed) for _ in range(2))
-        distance[2] = Distance(linear[2].weight.detach().clone())
+        linear, distance = classifier("ReLU", *start, classes, seed), classifier("ReLU", *start, classes, seed)
+        distance[2] = Distance(linear[2].get_parameter("weight").detach().clone())
         for network in (linear, distance):
             train(network, x, y)
         found = {"linear": linear(tx), "distance": distance(tx), "true posterior": data.log_likelihoods(tx)}

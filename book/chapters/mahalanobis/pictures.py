@@ -1,5 +1,7 @@
 """The figures of the chapter on the Mahalanobis distance."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import torch
@@ -88,7 +90,7 @@ def hyperplanes(data: DistanceData, W, b) -> list[tuple[torch.Tensor, torch.Tens
     return found
 
 
-def ends_figure(panels: dict[str, list[tuple]]):
+def ends_figure(panels: dict[str, list[tuple[DistanceData, str, Any, Any]]]):
     """Networks on one cloud in the plane, in one row, with the cloud's principal axes (black).
 
     panels: title -> networks (data, network, W, b). The contours are those of the first, the dashed lines of all.
@@ -149,7 +151,7 @@ def trials_figure(arm: DistanceArm):
     each = -(-arm.trials // columns)  # lines of a kind
     lines = each * len(arm.study.networks)
     fig, axes = figures.subplots(lines, columns, height=0.86 * lines, squeeze=False)
-    fig.get_layout_engine().set(w_pad=0.01, h_pad=0.01, wspace=0, hspace=0)
+    fig.set_layout_engine("constrained", w_pad=0.01, h_pad=0.01, wspace=0, hspace=0)
     for ax in axes.flat:
         ax.set_axis_off()
     for first, network in zip(range(0, lines, each), arm.study.networks, strict=True):
@@ -163,7 +165,7 @@ def trials_figure(arm: DistanceArm):
     return fig
 
 
-def plane_figure(panels: dict[str, tuple], height: float = 2.3, arrows: bool = False):
+def plane_figure(panels: dict[str, tuple[DistanceData, str, Any, Any]], height: float = 2.3, arrows: bool = False):
     """Networks in the plane, see `plane`, in one row: title -> (data, network, W, b)."""
     fig, axes = figures.subplots(1, len(panels), height=height, squeeze=False)
     for ax, (title, one) in zip(axes.flat, panels.items(), strict=True):
