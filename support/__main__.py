@@ -23,9 +23,8 @@ def _loaded(place: str, load: Callable[[BinaryIO], Any], wanted: str = "") -> An
     except OSError:
         raise
     except Exception as error:  # zip, pickle and numpy raise many kinds
-        if wanted and (
-            kind := re.search(r"GLOBAL (\S+)", str(error))
-        ):  # in torch's words on what it does not unpickle
+        kind = re.search(r"GLOBAL (\S+)", str(error))  # in torch's words on what it does not unpickle
+        if wanted and kind:
             raise ValueError(f"{place} holds not tensors alone, but a {kind[1]}; {wanted}") from error
         raise ValueError(f"{place} cannot be read: {' '.join(str(error).split()) or type(error).__name__}") from error
 

@@ -155,6 +155,30 @@ def test_the_first_points_of_a_task_are_its_own():
     assert VolumeSpec.of(few, 5, 1, 0).rate == VolumeSpec.of(whole, 5, 1, 0).rate
 
 
+def test_raw_bytes_are_the_images_as_they_are():
+    whole, raw = task("digits"), task("digits-bytes")
+    torch.testing.assert_close(raw.train[0], 16 * whole.train[0])
+    assert raw.name == "digits-bytes" and raw.digest == whole.digest
+    with pytest.raises(ValueError, match="unknown data set 'xor'"):  # points in the plane have no bytes
+        task("xor-bytes")
+
+
+def test_the_start_of_torch_is_that_of_its_linear_layers():
+    """In the function: above the first layer z is divided by sqrt(n), so the weights are as much larger."""
+    made = initial_weights(50, 400, 300, 0, 2, "torch")
+    for number, (fan_in, fan_out) in enumerate([(50, 400), (400, 400), (400, 300)], 1):
+        layer = torch.nn.Linear(fan_in, fan_out)
+        for name, own in ((f"W{number}", layer.weight), (f"b{number}", layer.bias)):
+            value = made[name] / (1 if number == 1 else fan_in**0.5)
+            assert value.shape == own.shape and value.abs().max() <= fan_in**-0.5
+            assert float(value.std()) == pytest.approx(fan_in**-0.5 / 3**0.5, rel=0.1)
+            assert float(own.detach().std()) == pytest.approx(fan_in**-0.5 / 3**0.5, rel=0.1)
+    (weights,) = Stack([spec(start="torch")], [task("sinusoid")], torch.device("cpu")).weights()
+    torch.testing.assert_close(weights["W1"], initial_weights(2, 7, 2, 0, 1, "torch")["W1"])
+    with pytest.raises(ValueError, match="unknown start 'torhc'"):
+        spec(start="torhc")
+
+
 @pytest.mark.parametrize(("name", "most"), [("xor-first-5", "4"), ("digits-first-1078", "1,077")])
 def test_a_task_has_no_more_points_than_the_whole_one(name, most):
     with pytest.raises(ValueError, match=f"'{name}': there are only {most} training points"):

@@ -49,11 +49,11 @@ something else than the weight decay keeps them below.
 A segment between two images of a class has on average another amount of ink than one across a boundary. OWN-5-c asks
 RG-4-b again with segments matched in ink as well: if it holds where RG-4-b does not, the contrast before training was
 one of ink. OWN-5-g asks whether it is the input instead: the paper names no preprocessing, and networks that are fed
-raw bytes and start as torch's layers do may learn the digits with the weight decay that the code has. Their units
-saturate, so the metric is singular in float64, and no volume element is asked for. RG-I-e asks of each network, in
-the plane of three images, the rank correlation over all points of the entropy after training and the log-volume:
-positive, and larger than that of the same entropy and the log-volume before training. The paper says it of a residual
-network (I.3).
+raw bytes and start as torch's layers do may learn the digits with the weight decay that the code has. After training
+their metric is singular in float64, so no volume element is asked for. RG-I-e asks of each network, in the plane of
+three images, the rank correlation over all points of the entropy after training and the log-volume: positive, and
+larger than that of the same entropy and the log-volume before training. The paper says it of a residual network
+(I.3).
 
 Four claims ask for images that could be either of two digits (`ambiguous` says how they are made, `ambiguity` has the
 rules). A network is measured at 32 lines between test images of two classes, with four images each, and its number is

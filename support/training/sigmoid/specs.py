@@ -13,8 +13,12 @@ RECIPES: dict[str, dict[str, Any]] = {  # Zavatone-Veth et al. 2025, appendix I,
     "sinusoid": {"optimiser": "sgd", "rate": 0.1, "momentum": 0.9, "decay": 0.0, "batch": 50},
     "mnist": {"optimiser": "adam", "rate": 1e-3, "momentum": 0.0, "decay": 1e-4, "batch": 1000},
 }
-KNOWN = {"labels": ("true", "shuffled"), "optimiser": ("sgd", "adam"), "matched": ("length", "length and ink")}
-KNOWN["start"] = ("normal", "torch")
+KNOWN = {
+    "labels": ("true", "shuffled"),
+    "optimiser": ("sgd", "adam"),
+    "matched": ("length", "length and ink"),
+    "start": ("normal", "torch"),
+}
 
 
 def recipe(data: str) -> dict:
