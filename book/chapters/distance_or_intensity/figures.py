@@ -31,7 +31,8 @@ def accuracy() -> None:
         pictures.meanings_figure(runs[runs["architecture"].isin(pictures.MEANINGS)]),
         name="fig-accuracy-relu",
         title="Amounts fail on raw bytes, distances on standardised pixels. Most that fail have lost outputs.",
-        caption=f"Cross: one or more of the network's ten outputs are 0 on over 99% of the test images. ({about()})",
+        caption="Each mark is one network. Cross: one or more of its ten outputs are 0 on over 99% of the test "
+        f"images. ({about()})",
         alt="Two panels of marks in three rows. On raw bytes the networks of any number and of distances lie near "
         "91 percent, but for one at 78. Those of amounts spread from 10 to 73, and all have a cross. On standardised "
         "pixels those of any number and of amounts lie near 89, but for six of amounts, five of which have a cross. "

@@ -64,21 +64,23 @@ def ends() -> None:
     networks = [one.of(kind)["error"] < ERROR for one in judged() for kind in NETWORKS]
     counts = f"{sum(map(sum, networks))} of {sum(map(len, networks))}"
     data = learned[0][0]
-    panels = {
+    right = {
         "The hope\n✓ shape, centre\n✓ axes": [(data, "MD_Abs", *exact(data.gaussian))],
         f"Learned: {counts}\n✓ shape, centre\n✗ axes: any angle": learned,
-        "Stuck: Abs\nblind to one\ndirection": drawn("MD_Abs", lambda errors: errors > ERROR)[:1],
+    }
+    stuck = {
+        "Stuck: Abs\nit sees no step\nalong the stripes": drawn("MD_Abs", lambda errors: errors > ERROR)[:1],
         "Stuck: ReLU\nthree units share\nthe plane": drawn("MD_ReLU", lambda errors: errors.between(12, 13))[:1],
     }
     show(
-        pictures.ends_figure(panels),
+        pictures.ends_figure(right, stuck),
         name="fig-ends",
         title="Networks that learn the distance recover the cloud's shape and centre, and not its axes.",
         caption="First panel: what would be. Second: the best Abs network that learned the distance from this "
-        f"cloud, and (thin) the lines of {len(learned) - 1} more. Blue: ReLU. Curves: distances 1, 2 and 3. "
+        f"cloud, and (thin) the lines of {len(learned) - 1} more. Curves: distances 1, 2 and 3. "
         f"({arm.study.protocol})",
-        alt="Four panels with a cloud and its two axes. If all is recovered, the dashed lines of the units lie on "
-        "the axes. In networks that learned the distance the ellipses are right and the lines cross at the mean, "
+        alt="Four panels with a cloud, two of them with its axes. If all is recovered, the dashed lines of the units "
+        "lie on the axes. In networks that learned the distance the ellipses are right and the lines cross at the mean, "
         "but at many angles. A stuck Abs network draws parallel stripes, a stuck ReLU network rounded triangles.",
     )
 

@@ -20,6 +20,7 @@ LOOKS = {  # the book's colour law: hue is the activation
     "MD_Sigmoid": {"color": "black", "marker": "^"},
 }
 NAMES = {network: network.removeprefix("MD_") for network in LOOKS}
+Panels = dict[str, list[tuple[DistanceData, str, Any, Any]]]  # title -> networks (data, network, W, b)
 LEVELS = (1, 2, 3)  # Mahalanobis distances
 GREY, HUE = "#777777", figures.HUES["abs"]
 
@@ -90,12 +91,13 @@ def hyperplanes(data: DistanceData, W, b) -> list[tuple[torch.Tensor, torch.Tens
     return found
 
 
-def ends_figure(panels: dict[str, list[tuple[DistanceData, str, Any, Any]]]):
-    """Networks on one cloud in the plane, in one row, with the cloud's principal axes (black).
+def ends_figure(learned: Panels, stuck: Panels):
+    """Networks on one cloud in the plane, in one row; beside those that learned the distance the cloud's principal axes.
 
-    panels: title -> networks (data, network, W, b). The contours are those of the first, the dashed lines of all.
+    The contours are those of the first network of a panel, the dashed lines of all.
     """
-    fig, axes = figures.subplots(1, len(panels), height=2.7, squeeze=False)
+    panels = learned | stuck
+    fig, axes = figures.subplots(1, len(panels), height=3.0, squeeze=False)
     fig.set_layout_engine("compressed")
     for ax, (title, networks) in zip(axes.flat, panels.items(), strict=True):
         plane(ax, *networks[0], points=60, width=1.6)
@@ -106,15 +108,17 @@ def ends_figure(panels: dict[str, list[tuple[DistanceData, str, Any, Any]]]):
                 ax.plot(ends[:, 0], ends[:, 1], "--", color=LOOKS[network]["color"], linewidth=0.4)
         data = networks[0][0]
         mean, half = data.gaussian.mean, 0.95 * half_width(data)
-        for direction in data.gaussian.eigen[1]:
+        for direction in data.gaussian.eigen[1] if title in learned else ():
             ends = torch.stack([mean - half * direction, mean + half * direction])
             ax.plot(ends[:, 0], ends[:, 1], color="black", linewidth=2.6, zorder=1.9)
         ax.set_title(title)
     looks = {"axes of the cloud": ("-", "black", 2.2), "true distances": ("-", GREY, 0.8)}
-    looks |= {"learned": ("-", HUE, 1.2), "where a unit is 0": ("--", HUE, 1.6)}
+    several = {HUE: "Abs", figures.HUES["relu"]: "ReLU"}
+    looks |= {f"learned ({name})": ("-", hue, 1.2) for hue, name in several.items()}
+    looks |= {f"a unit is 0 ({name})": ("--", hue, 1.6) for hue, name in several.items()}
     for label, (line, colour, width) in looks.items():
         axes[0][0].plot([], [], line, color=colour, linewidth=width, label=label)
-    figures.legend_below(fig, axes[0][0], 4)
+    figures.legend_below(fig, axes[0][0], 3)
     return fig
 
 

@@ -37,10 +37,10 @@ def cost() -> None:
     show(
         pictures.elsewhere_figure(looked(), tests, centres.SHOWN),
         name="fig-centres-cost",
-        title="The random centres of the start do as well as the trained ones. New ones do not, on standardised "
-        "pixels.",
+        title="Centres back where they began, at random, do as well as trained ones. Other random ones do not, on "
+        "standardised pixels.",
         caption=f"Mean test accuracy of {centres.SHOWN}, in which near means “my class”, before and after all its "
-        f"centres were moved. (MNIST, first 10,000 training images, 5,000 steps; top row {seeds} networks, others "
+        f"ten centres were moved. (MNIST, first 10,000 training images, 5,000 steps; top row {seeds} networks, others "
         f"{kept})",
         alt="Two panels of three bars inside outlines. On raw bytes all bars fill their outline. On standardised "
         "pixels the bar for centres back at their start fills it, that for centres at zero falls short of it by a "

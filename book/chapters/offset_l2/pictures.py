@@ -31,9 +31,9 @@ from support.networks.layers import OffsetL2
 
 LEARNING = ("ReLU-Bias", "ReLU-L2", "Abs-Bias", "Abs-L2")
 PLACES = {  # of all centres
-    "mu_back": "back at their\nrandom start",
-    "at zero": "all at zero",
-    "drawn anew": "new random\nnumbers",
+    "mu_back": "put back to\nwhere they began",
+    "at zero": "all put at zero",
+    "drawn anew": "put at other\nrandom places",
 }
 FINDINGS = {
     "raw": "raw bytes:\nit needs no centres",

@@ -36,17 +36,18 @@ def sign_turns_figure(leads: pd.DataFrame, published: Mapping[str, float]) -> Fi
         marks = {"markerfacecolor": face, "markersize": 9, "linestyle": "none"}
         ax.plot([x for x, _ in found], means, label=f"{scaling} inputs", **look | marks)
     ax.axhline(0, color="black", linewidth=0.8)
-    for height, words in ((0.97, "distances lead"), (0.03, "amounts lead")):
+    for height, words in ((0.97, "distances lead"), (0.13, "amounts lead")):
         ax.text(0.01, height, words, transform=ax.transAxes, va="top" if height > 0.5 else "bottom", style="italic")
-    words_of = "published: {:,} on {} pixels".format
+    words_of = "the paper's steps, {} pixels: {:,}".format
     beyond = (
-        (0.01, 0.11, "left", "\u2190 " + words_of(round(published["standardised"], 2), "standardised")),
-        (0.99, 0.11, "right", words_of(round(published["raw"]), "raw") + " \u2192"),
+        (0.01, "left", "\u2190 " + words_of("standardised", round(published["standardised"], 2))),
+        (0.99, "right", words_of("raw", round(published["raw"])) + " \u2192"),
     )
-    for x, height, side, words in beyond:
-        ax.text(x, height, words, transform=ax.transAxes, ha=side, fontsize=8)
+    for x, side, words in beyond:
+        ax.text(x, 0.03, words, transform=ax.transAxes, ha=side, fontsize=9, color="#555555")
     ax.set_xticks(np.log10(sizes), [f"{size:,}" for size in sizes])
-    ax.set(xlabel="step size of the first layer", ylabel="lead of distances (points)", ylim=(-100, 100))
+    ax.set(xlabel="step size of the first layer", ylabel="lead of distances (points)", ylim=(-125, 100))
+    ax.set_yticks(range(-100, 101, 50))
     ax.grid(axis="x", visible=False)
     legend_below(fig, ax, 2)
     return fig
