@@ -82,6 +82,19 @@ def jacobians(f: Callable, x: Tensor, m: int, passes: int) -> Tensor:
                 return torch.stack([_by_rows(f, point) for point in x])
 
 
+def rows(f: Callable, x: Tensor, chunk_size: int) -> Tensor:
+    """df/dx, (m, d), of one point in reverse mode, so many rows at a time, or one by one where torch cannot batch."""
+    with torch.no_grad(), plain_attention():  # of the parameters, whose graph would be kept
+        try:
+            return torch.func.jacrev(f, chunk_size=chunk_size)(x)
+        except Exception as error:
+            if "memory" in str(error) or "inplace" in str(error):
+                raise
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return _by_rows(f, x)
+
+
 def _by_rows(f: Callable, x: Tensor) -> Tensor:
     """df/dx, (m, d), of one point, by plain reverse mode, which works for what vmap and forward mode refuse."""
     with torch.enable_grad():
