@@ -7,6 +7,11 @@ from typing import Any
 import torch
 
 
+def elsewhere() -> bool:
+    """Whether new tensors are not on the CPU; `get_default_device` of torch 2.4 overlooks `with torch.device`."""
+    return torch.empty(0).device.type != "cpu"
+
+
 @contextlib.contextmanager
 def pinned() -> Iterator[None]:
     """Within it, new tensors are float32 on the CPU, nothing is cast to another type, and products are not rounded.
@@ -18,7 +23,7 @@ def pinned() -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         stack.callback(torch.set_default_dtype, torch.get_default_dtype())
         torch.set_default_dtype(torch.float32)
-        if torch.get_default_device().type != "cpu":  # else it would only make every call slower
+        if elsewhere():  # else it would only make every call slower
             stack.enter_context(torch.device("cpu"))
         for kind in ("cpu", "cuda"):
             if torch.is_autocast_enabled(kind):
@@ -39,7 +44,7 @@ def pinned() -> Iterator[None]:
 
 def check() -> None:
     """Raises RuntimeError where new tensors are of another type or elsewhere: a trainer has forgotten `pinned`."""
-    if torch.get_default_dtype() != torch.float32 or torch.get_default_device().type != "cpu":
+    if torch.get_default_dtype() != torch.float32 or elsewhere():
         raise RuntimeError(
             "a trainer must be `pinned`, or it would train other networks under other defaults of torch"
         )

@@ -29,6 +29,7 @@ from support.geometry.jacobians import missed
 from support.geometry.slices import principal
 from support.networks import given
 from support.networks.architectures import SIX
+from support.networks.derivatives import share_missed, trust
 from support.networks.inside import WIDE, Network, active_shares
 from support.networks.layers import OffsetL2
 
@@ -393,7 +394,44 @@ def test_kinks_are_no_steps(make):
     for scale in (1e-3, 1, 30):
         net = Network(make(), scale * x, y)
         f = net.features()[1]
-        assert net._missed(f, forward=False) == net._missed(f, forward=True) == 0
+        assert share_missed(net, f, forward=False) == share_missed(net, f, forward=True) == 0
+
+
+def test_a_model_that_refuses_what_lies_outside_its_inputs_is_checked_between_them():
+    x, y = vectors()
+    x = x.clamp(-1, 1)
+
+    def guarded(p, x):
+        if x.detach().abs().max() > 1:
+            raise KeyError("outside")
+        return p["net"](x)
+
+    for step in (torch.nn.Identity(), STEPS["detach"]):
+        missing = diagnose(Any(guarded, net=stepping(step)), x, y).missing
+        assert set(missing) == (set() if isinstance(step, nn.Identity) else {"metrics", "volume"})
+        assert all("is a step detached" in why for why in missing.values())
+
+
+class Failing(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, slope):
+        raise KeyError("a fault of its own")
+
+
+def test_the_check_of_derivatives_hides_no_error_of_the_model():
+    net = Network(stepping(Failing.apply), *vectors())
+    for _ in range(2):
+        with pytest.raises(KeyError, match="a fault of its own"):
+            trust(net, "features", net.features()[1], forward=False)
+
+
+def test_a_given_untrained_network_is_checked_for_itself():
+    report = diagnose(stepping(lambda h: 2 * h), *vectors(), untrained=stepping(STEPS["detach"]))
+    assert report.missing == {} and "metrics" in report.lost
 
 
 @pytest.mark.parametrize("forward", [False, True])
@@ -1285,7 +1323,8 @@ def test_a_layer_of_distances_is_not_advised_where_there_is_one():
 )
 def test_a_metric_that_is_no_nearer_than_euclids_is_not_partly_the_precision(euclid, reading, said):
     own, true, shuffled = np.full(4, 1.6), np.full(9, 0.2), np.full(9, 2.0)
-    found = diagnosis.distances.Metrics("a layer", ("0",), 8, (40, 40), own, own, np.full(4, euclid), true, shuffled)
+    scores = {"own": own, "others": own, "euclid": np.full(4, euclid), "true": true, "shuffled": shuffled}
+    found = diagnosis.distances.Metrics(layer="a layer", classes=("0",), directions=8, members=(40, 40), **scores)
     assert found.reading == reading and said in found.words.finding
 
 

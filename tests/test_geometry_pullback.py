@@ -646,13 +646,53 @@ class LastState(nn.LSTM):
         return super().forward(x[:, None])[0][:, -1]
 
 
+class Cell(nn.Module):
+    """The same as LastState by its formula, which torch batches."""
+
+    def __init__(self, of):
+        super().__init__()
+        self.of = of
+
+    def forward(self, x):
+        i, _, g, o = (x @ self.of.weight_ih_l0.T + self.of.bias_ih_l0 + self.of.bias_hh_l0).chunk(4, 1)
+        return o.sigmoid() * (i.sigmoid() * g.tanh()).tanh()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_recurrent_networks_are_measured_by_every_function_of_a_map(dtype):
+    """As the formula of their first step."""
+    torch.manual_seed(0)
+    net, x = LastState(2, 5).to(dtype), torch.rand(4, 2)
+    right = Cell(copy.deepcopy(net)).double()
+    for measure in (pullback_metric, log_volume_element, path_length, ricci_scalar, geometry.deep_log_volume_element):
+        found, expected = (torch.as_tensor(measure(f, x), dtype=torch.float64) for f in (net, right))
+        assert torch.allclose(found, expected, rtol=1e-4 if dtype == torch.float32 else 1e-10), measure
+    with pytest.raises(ValueError, match="recurrent network; path_length measures such a map"):
+        geometry.geodesic(net, x[0], x[1], points=4)
+
+
+def test_a_path_through_a_function_that_has_only_a_backward_pass_is_measured():
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, slope):
+            return slope * 3 * ctx.saved_tensors[0] ** 2
+
+    points = torch.tensor([[0.0, 1.0], [2.0, 1.0], [2.0, 5.0]])
+    assert path_length(Cube.apply, points) == pytest.approx(3 * 1**2 * 2 + 3 * 3**2 * 4)
+
+
 @pytest.mark.parametrize(
     "make", [lambda: nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4), nn.Tanh()), lambda: LastState(2, 4)]
 )
 @pytest.mark.parametrize("inside", [False, True])
 def test_inference_mode_changes_no_number(make, inside):
     """Of points, of weights, of both, and of the call."""
-    measures = [pullback_metric, log_volume_element]
+    measures = [pullback_metric, log_volume_element, path_length, ricci_scalar, geometry.deep_log_volume_element]
     nets, points = [], []
     for mode in (False, True):
         with torch.inference_mode(mode):
@@ -661,11 +701,14 @@ def test_inference_mode_changes_no_number(make, inside):
                 nets.append(make().eval())
             points.append(torch.rand(3, 2))
     nets[3].double()
-    if not isinstance(nets[0], nn.LSTM):  # which cannot be batched
-        measures += [path_length, ricci_scalar, geometry.deep_log_volume_element]
     expected = [torch.as_tensor(measure(nets[0], points[0])).double() for measure in measures]
     with torch.inference_mode(inside):
         for net in nets[1:]:
             for x in (points[0], points[1], points[0] + 0):
                 for measure, right in zip(measures, expected, strict=True):
-                    assert torch.allclose(torch.as_tensor(measure(net, x)).double(), right, rtol=1e-5), measure
+                    found = torch.as_tensor(measure(net, x)).double()
+                    assert torch.allclose(found, right, rtol=1e-5), measure
+    if not isinstance(nets[0], nn.LSTM):  # which cannot be batched
+        length = geometry.geodesic(nets[0], *points[0][:2], points=5).length
+        with torch.inference_mode(inside):
+            assert geometry.geodesic(nets[1], *points[1][:2], points=5).length == pytest.approx(length, rel=1e-6)

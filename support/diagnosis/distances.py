@@ -12,6 +12,7 @@ from support.arguments import whole
 from support.diagnosis.part import Part, Words, book_networks, reference
 from support.geometry import chance
 from support.geometry.class_metrics import Frame, metrics_of, mismatch
+from support.networks.derivatives import trust
 from support.networks.given import undisturbed
 from support.networks.inside import Network
 from support.networks.layers import OffsetL2
@@ -190,7 +191,7 @@ def hyperplanes(model: Any, inputs: Any = None, labels: Any = None) -> Hyperplan
     return made
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Metrics(Part):
     """Mismatch, in nats, of the metric at each class against its own precision, the others' (mean), and Euclid's.
 
@@ -313,7 +314,7 @@ def metrics(
     if (key := ("frame", k)) not in net.kept:
         net.kept[key] = _frame(x.flatten(1).double(), index, k)
     frame, shuffled = net.kept[key]
-    net.trust(name, f, forward=True)
+    trust(net, name, f, forward=True)
     progress = Progress("metric", unit="batch")
     G = metrics_of(f, x, index, frame.basis, members, progress, net.batch)
     S = frame.covariances
@@ -332,17 +333,17 @@ def metrics(
     true = chance.true_mismatch(tuple(counts.tolist()), k)
     few = int(counts.min()), int(counts.max())
     return Metrics(
-        name,
-        tuple(net.names[c] for c in classes),
-        k,
-        few,
-        own,
-        others,
-        euclid,
-        true,
-        by_chance,
-        net.like(),
-        x[0].numel(),
+        layer=name,
+        classes=tuple(net.names[c] for c in classes),
+        directions=k,
+        members=few,
+        own=own,
+        others=others,
+        euclid=euclid,
+        true=true,
+        shuffled=by_chance,
+        like=net.like(),
+        inputs=x[0].numel(),
     )
 
 

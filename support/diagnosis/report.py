@@ -16,8 +16,9 @@ from support.diagnosis.part import Part, normal, wrapped
 from support.diagnosis.training import steps, units
 from support.diagnosis.volume import Volume, choices, volume
 from support.geometry import SingularMetric
+from support.networks.derivatives import Misled
 from support.networks.given import undisturbed
-from support.networks.inside import Misled, Network
+from support.networks.inside import Network
 from support.progress import Progress
 from support.words import counted
 

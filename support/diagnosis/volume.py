@@ -14,6 +14,7 @@ from support.diagnosis.part import Part, Words
 from support.geometry import SingularMetric, line, log_volume_element, plane
 from support.geometry.boundary import candidates, find_pairs, measure
 from support.geometry.pullback import log_volume_along
+from support.networks.derivatives import trust
 from support.networks.given import undisturbed
 from support.networks.inside import WIDE, Network
 from support.progress import Progress
@@ -289,7 +290,7 @@ def _chosen(
     for option, count in (("pooled", pooled), ("first", first)):
         if count is not None and not 1 <= count <= width:
             raise ValueError(f"{option} must be from 1 to {width}, the outputs of the layer, not {count!r}")
-    net.trust(name, f, directions is not None or net.x[0].numel() < (pooled or first or width))
+    trust(net, name, f, directions is not None or net.x[0].numel() < (pooled or first or width))
     if directions is not None:
         whole("directions", directions, 1)
         U = net.directions(min(directions, width))

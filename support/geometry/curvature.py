@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from support.geometry import checks
-from support.geometry.jacobians import affordable_passes, groups, jacobians
+from support.geometry.jacobians import affordable_passes, groups, jacobians, plain_attention
 from support.geometry.shallow import EPS, axes, layer, scaled
 
 
@@ -56,8 +56,7 @@ def ricci_scalar(f: Callable, x: Tensor) -> Tensor:
     for start, group in groups(x, m * d**2, affordable_passes(f, x[0]) // d**2):
         Q, R = torch.linalg.qr(jacobians(f, group, m, d))
         _check_rank(R, start)
-        with torch.no_grad():
-            H = torch.func.vmap(torch.func.jacfwd(torch.func.jacfwd(f)))(group)  # (N, m, d, d)
+        H = _second_derivatives(f, group)
         if not H.isfinite().all():
             last = start + len(group) - 1
             raise checks.NotFinite(f"the second derivatives are not finite everywhere on points {start} to {last}")
@@ -178,6 +177,26 @@ def _unlike(S, T):
     off = 1 - torch.eye(T.shape[-1], dtype=T.dtype, device=T.device)
     traces = (A.diagonal(dim1=2, dim2=3) for A in (S, T))
     return ((S * T).sum(1) * off).sum((1, 2)), torch.einsum("nab,nac,bc->n", *traces, off)
+
+
+def _second_derivatives(f, x):
+    """d_a d_b f at points x, (N, d): (N, m, d, d), one by one where torch cannot batch, as of a recurrent network."""
+
+    def along(u):
+        return lambda point: torch.func.jvp(f, (point,), (u,))[1]
+
+    with torch.no_grad(), plain_attention():
+        try:
+            return torch.func.vmap(torch.func.jacfwd(torch.func.jacfwd(f)))(x)
+        except RuntimeError as error:
+            if "memory" in str(error) or "inplace" in str(error):
+                raise
+        axes = torch.eye(x.shape[1]).to(x)
+        try:
+            found = [torch.func.jvp(along(u), (point,), (v,))[1] for point in x for u in axes for v in axes]
+        except RuntimeError as error:
+            raise ValueError(f"torch takes no second derivatives of f in forward mode: {error}") from error
+    return torch.stack(found, -1).view(-1, len(x), *[x.shape[1]] * 2).transpose(0, 1)
 
 
 def _check_rank(R, start):

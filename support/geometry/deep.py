@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from support.arguments import whole
 from support.geometry import checks
-from support.geometry.jacobians import free_memory, saved_bytes
+from support.geometry.jacobians import free_memory, plain_attention, rows, saved_bytes
 
 MOST = 2**29  # bytes for the rows of a chunk on a CPU, where larger chunks bring no more speed: 512 MB
 ROW = 15  # bytes that a row of a chunk needs, over those of the largest saved tensor: 9 to 15 for ResNets
@@ -57,6 +57,7 @@ def deep_log_volume_element(module: nn.Module, x: Tensor, chunk_size: int | None
     return found[0] if single else torch.stack(found)
 
 
+@plain_attention()
 def jacobian_triangles(module: nn.Module, x: Tensor, chunk_size: int | None = None) -> Tensor:
     """R, upper triangular in float64, (N, k, k) with k = min(m, d), for each of N points.
 
@@ -67,17 +68,17 @@ def jacobian_triangles(module: nn.Module, x: Tensor, chunk_size: int | None = No
     x = _points(x)[0].to(_precision(module))
     f = checks.of_one_point(module, x.shape[1:], x.dtype)
     m = checks.outputs(f, x.flatten(1))
-    rows = chunk_size or affordable_rows(f, x[0].flatten(), m)
+    together = chunk_size or affordable_rows(f, x[0].flatten(), m)
     found = []
     for point in x.flatten(1):
         while True:
             try:
-                found.append(_triangle(f, point, m, rows))
+                found.append(_triangle(f, point, m, together))
                 break
             except RuntimeError as error:  # torch.OutOfMemoryError is one
-                if chunk_size or rows == 1 or "memory" not in str(error):
+                if chunk_size or together == 1 or "memory" not in str(error):
                     raise
-                rows //= 2
+                together //= 2
     return torch.stack(found)
 
 
@@ -118,9 +119,8 @@ def _triangle(f, point, m, chunk_size):
     size = m if m <= d else d  # rows of J in memory: all of a wide J, else as many as R has
     while start < m:
         stop = min(m, start + size)
-        with torch.no_grad():  # of the parameters, whose graph would be kept
-            some = lambda x, a=start, b=stop: f(x)[a:b]  # noqa: E731
-            J = torch.func.jacrev(some, chunk_size=min(chunk_size, stop - start))(point).double()
+        some = lambda x, a=start, b=stop: f(x)[a:b]  # noqa: E731
+        J = rows(some, point, min(chunk_size, stop - start)).double()
         if not J.sum().isfinite():
             raise checks.NotFinite("df/dx is not finite everywhere")
         J = J.mT if m <= d else J if R is None else torch.cat([R, J])

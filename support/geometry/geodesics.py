@@ -12,7 +12,7 @@ import torch
 
 from support.arguments import whole
 from support.geometry import checks
-from support.geometry.jacobians import load_forward_mode, plain_attention
+from support.geometry.jacobians import load_forward_mode, plain_attention, rows
 
 COARSE = 0.05  # relative change of the length that is allowed when every side is cut into FINER parts
 FINER = 8
@@ -44,20 +44,36 @@ def path_length(f: Callable, points: torch.Tensor) -> float:
         raise ValueError(f"a polygon needs points (P, d), at least two of them, got shape {tuple(points.shape)}")
     f = checks.of_one_point(f)
     checks.outputs(f, points)
-    sides = _sides(f, points).detach().norm(dim=1)
+    sides = _each_side(f, points).norm(dim=1)
     if not sides.isfinite().all():
         side = int((~sides.isfinite()).nonzero()[0, 0])
         raise checks.NotFinite(f"df/dx is not finite in the middle of the side from point {side} to point {side + 1}")
     return float(sides.sum())
 
 
-def _sides(f, path):
+def _sides(f, path, together=True):
+    """J dx of every side; together: of all at once, which torch cannot batch of some maps."""
     load_forward_mode()
     middles, steps = (path[1:] + path[:-1]) / 2, path.diff(dim=0)
+    side = lambda x, dx: torch.func.jvp(f, (x,), (dx,))[1]  # noqa: E731
     with plain_attention():
-        return torch.vmap(lambda x, dx: torch.func.jvp(f, (x,), (dx,))[1])(middles, steps)
+        return torch.vmap(side)(middles, steps) if together else torch.stack([*map(side, middles, steps)])
 
 
+def _each_side(f, path):
+    """J dx of every side, by the first way that torch knows for f."""
+    for together in (True, False):
+        try:
+            with torch.no_grad():
+                return _sides(f, path, together)
+        except Exception as error:  # no batch of a recurrent network, no forward mode of a function of the reader
+            if "memory" in str(error):
+                raise
+    middles, steps = (path[1:] + path[:-1]) / 2, path.diff(dim=0)
+    return torch.stack([rows(f, x, 1) @ dx for x, dx in zip(middles, steps, strict=True)])
+
+
+@plain_attention()
 def geodesic(
     f: Callable, a: torch.Tensor, b: torch.Tensor, points: int = 33, bow: float = 0.0, steps: int = 500
 ) -> Geodesic:
@@ -71,7 +87,8 @@ def geodesic(
             several paths are locally shortest, the guess decides which is found.
         steps: of least squares, at most.
     Raises:
-        ValueError: for ends that differ in shape or coincide, fewer than three points, and as `pullback_metric`.
+        ValueError: for ends that differ in shape or coincide, fewer than three points, maps that torch cannot batch,
+            such as recurrent networks, and as `pullback_metric`.
         RuntimeError: no shortest path was found in this many steps, or it is too coarse to know its length to 5%.
 
     >>> sphere = lambda x: torch.cat([x, (1 - x @ x).sqrt()[None]])
@@ -102,12 +119,20 @@ def geodesic(
         return _sides(f, path).flatten()
 
     start = (segment + bow * torch.sin(torch.pi * t) * aside)[1:-1].flatten()
-    found = least_squares(
-        lambda p: residuals(torch.from_numpy(p)).detach().numpy(),
-        start.numpy(),
-        lambda p: torch.func.jacfwd(residuals)(torch.from_numpy(p)).detach().numpy(),
-        **{"xtol": 1e-9, "ftol": 1e-12, "gtol": 1e-12, "max_nfev": steps},
-    )
+    try:
+        found = least_squares(
+            lambda p: residuals(torch.from_numpy(p)).detach().numpy(),
+            start.numpy(),
+            lambda p: torch.func.jacfwd(residuals)(torch.from_numpy(p)).detach().numpy(),
+            **{"xtol": 1e-9, "ftol": 1e-12, "gtol": 1e-12, "max_nfev": steps},
+        )
+    except RuntimeError as error:
+        if "memory" in str(error):
+            raise
+        raise ValueError(
+            "a geodesic needs derivatives of f at many points at once, twice in forward mode, which torch does not "
+            f"take of every map, such as a recurrent network; path_length measures such a map, too ({error})"
+        ) from error
     if not found.success:
         raise RuntimeError(f"no shortest path from {a.tolist()} to {b.tolist()} in {steps} steps: {found.message}")
     path = torch.cat([a[None], torch.from_numpy(found.x).view(points - 2, -1), b[None]])

@@ -19,6 +19,11 @@ from torch.utils import checkpoint
 
 from support.geometry import checks
 
+
+class NoDerivative(ValueError):
+    """Torch has no derivative of a map in this mode."""
+
+
 TOGETHER = 2**22  # numbers in the inputs of several directional derivatives at a time
 NUMBERS = 2**23  # in the Jacobians of a group of points: 64 MB
 
@@ -82,6 +87,19 @@ def jacobians(f: Callable, x: Tensor, m: int, passes: int) -> Tensor:
                 return torch.stack([_by_rows(f, point) for point in x])
 
 
+def rows(f: Callable, x: Tensor, chunk_size: int) -> Tensor:
+    """df/dx, (m, d), of one point in reverse mode, so many rows at a time, or one by one where torch cannot batch."""
+    with torch.no_grad(), plain_attention():  # of the parameters, whose graph would be kept
+        try:
+            return torch.func.jacrev(f, chunk_size=chunk_size)(x)
+        except Exception as error:
+            if "memory" in str(error) or "inplace" in str(error):
+                raise
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return _by_rows(f, x)
+
+
 def _by_rows(f: Callable, x: Tensor) -> Tensor:
     """df/dx, (m, d), of one point, by plain reverse mode, which works for what vmap and forward mode refuse."""
     with torch.enable_grad():
@@ -136,7 +154,8 @@ def missed(f: Callable, x: Tensor, u: Tensor, parts: int, batch: int, forward: b
 
     f: map of a batch, (N, ...) -> (N, m); x, u: (N, ...). Derivatives of `products`, or in reverse mode, are
     taken in the middle of so many parts. Their sum tends to the change with more of them also across kinks, but not
-    across jumps, nor where f detaches something. NaN where f changes by no more than rounding.
+    across jumps, nor where f detaches something. NaN where f changes by no more than rounding. Raises NoDerivative
+    where torch has none.
     """
 
     def at(t):
@@ -144,20 +163,31 @@ def missed(f: Callable, x: Tensor, u: Tensor, parts: int, batch: int, forward: b
 
     with torch.no_grad():
         low, high = torch.cat([f(points) for points in at(torch.tensor([-0.5, 0.5]))]).double().chunk(2)
-    change, found = high - low, []
+    change = high - low
     ways = u.repeat(parts, *[1] * (u.ndim - 1)).split(batch), change.repeat(parts, 1).split(batch)
-    for points, along, across in zip(at((torch.arange(parts) + 0.5) / parts - 0.5), *ways, strict=True):
-        if forward:
-            found.append((products(f, points, along[None])[..., 0].double() * across).sum(1))
-            continue
-        with torch.enable_grad():
-            points = points.detach().requires_grad_()
-            value = (f(points).double() * across).sum()
-            slope = torch.autograd.grad(value, points, allow_unused=True)[0] if value.requires_grad else None
-        found.append((torch.zeros_like(points) if slope is None else slope.double() * along).flatten(1).sum(1))
+    middles = at((torch.arange(parts) + 0.5) / parts - 0.5)
+    try:
+        found = [_slope(f, *each, forward) for each in zip(middles, *ways, strict=True)]
+    except RuntimeError as error:
+        if "memory" in str(error):
+            raise
+        with torch.no_grad():
+            f(middles[0])  # raises what is no fault of the derivative
+        raise NoDerivative(str(error)) from error
     rounding = 1000 * torch.finfo(x.dtype).eps * high.norm(dim=1)
     share = torch.cat(found).view(parts, -1).double().mean(0) / change.square().sum(1) - 1
     return share.abs().where(change.norm(dim=1) > rounding, torch.nan)
+
+
+def _slope(f: Callable, x: Tensor, along: Tensor, across: Tensor, forward: bool) -> Tensor:
+    """The derivatives of f at x along these directions, (N, ...), times the vectors across, (N, m): (N,)."""
+    if forward:
+        return (products(f, x, along[None])[..., 0].double() * across).sum(1)
+    with torch.enable_grad():
+        x = x.detach().requires_grad_()
+        value = (f(x).double() * across).sum()
+        slope = torch.autograd.grad(value, x, allow_unused=True)[0] if value.requires_grad else None
+    return (torch.zeros_like(x) if slope is None else slope.double() * along).flatten(1).sum(1)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
+from support.defaults import elsewhere
 from support.geometry.checks import copied
 from support.words import counted
 
@@ -30,7 +31,7 @@ def undisturbed() -> Iterator[None]:
         stack.enter_context(torch.random.fork_rng(devices=[]))
         stack.enter_context(torch.inference_mode(False))
         stack.enter_context(torch.autocast("cpu", enabled=False))
-        if torch.get_default_device().type != "cpu":
+        if elsewhere():
             stack.enter_context(torch.device("cpu"))
         if "torch._dynamo" in sys.modules and hasattr(torch.compiler, "set_stance"):
             stack.enter_context(torch.compiler.set_stance("force_eager"))  # compiled functions run as they are

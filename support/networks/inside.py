@@ -15,7 +15,7 @@ from torch.nn.modules.conv import _ConvNd
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.module_tracker import ModuleTracker
 
-from support.geometry.jacobians import missed, plain_attention
+from support.geometry.jacobians import plain_attention
 from support.geometry.slices import principal
 from support.networks import given
 from support.networks.layers import OffsetL2
@@ -30,13 +30,6 @@ BATCH = 256  # inputs in a forward pass at most
 BATCH_NUMBERS = 2**20  # values of the inputs in a forward pass, but for one input
 WIDE = 4096  # values of an input above which the copy is in float32 and derivatives are taken in a few directions
 CHECKED = 16  # inputs that are run twice
-SEGMENTS, STEP = 4, 0.1  # towards the next input, on which derivatives are checked; their share of the way to it
-PARTS = 4, 64  # of such a segment, at first, and where a share of the change above MISSED is missing with so few
-MISSED = 0.1
-
-
-class Misled(ValueError):
-    """The derivatives of a map, as torch takes them, are not those of the map."""
 
 
 class Network:
@@ -78,6 +71,7 @@ class Network:
         self.logits = self._checked()
         self.names = names or [str(c) for c in range(self.logits.shape[1])]
         self.notes += [f"Outputs in sorted order of the labels: {names[0]!r} is the first."] if names else []
+        self.missed: dict[bool, float] = {}  # what its derivatives miss, as of an untrained copy (`derivatives`)
         self.kept: dict[Any, Any] = {}  # what belongs to the inputs and labels alone, shared with a twin
 
     def _checked(self) -> Tensor:
@@ -165,6 +159,7 @@ class Network:
         made = copy.copy(self)
         if model is not None:
             made.model = given.copy_of(model, self.dtype)[0]
+            made.missed = {}  # its forward pass may be of another kind
             if self.tokens is not None:
                 with made._default():
                     made.embedding = given.embedding_of(made.model, self.tokens)[0]
@@ -301,28 +296,6 @@ class Network:
             if len(self.at(part, self.x[:number])) != number:
                 raise ValueError(f"what enters the last layer, {name}, does not have one row an input")
         return f"features before {name or 'the head'}", lambda x: self.at(part, x).flatten(1)
-
-    def trust(self, name: str, f: Callable[[Tensor], Tensor], forward: bool) -> None:
-        """Raises Misled where the derivatives that torch takes of the features f are not those of f.
-
-        forward: of `products`, else in reverse mode, which misses more. Jumps near few of the inputs are not seen.
-        """
-        if (share := self._missed(f, False)) and (not forward or (share := self._missed(f, True))):
-            cause = "is a step detached, under torch.no_grad() or .data, rounded, or so steep that it jumps?"
-            raise Misled(f"torch's derivatives miss {share:.0%} of how the {name} change between inputs: {cause}")
-
-    def _missed(self, f: Callable[[Tensor], Tensor], forward: bool) -> float:
-        """The median share of the changes of f that its derivatives miss, if it is gross, else 0."""
-        if (key := ("missed", forward)) not in self.kept:
-            self.kept[key], x = 0.0, self.x[: SEGMENTS + 1]
-            with suppress(Exception):  # of the model's own code, or there is no such derivative
-                for parts in PARTS:
-                    shares = missed(f, x[:-1], STEP * x.diff(dim=0), parts, self.batch, forward)
-                    if not (share := float(shares.nanmedian())) > MISSED:
-                        break
-                else:
-                    self.kept[key] = share
-        return self.kept[key]
 
     def kind(self, name: str) -> str:
         """The layer's name with its kind: "0 (Linear)"."""
