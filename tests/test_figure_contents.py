@@ -211,8 +211,8 @@ def test_leads_stand_above_their_step_size_with_mean_and_interval():
     leads = pd.DataFrame(rows, columns=["size", "scaling", "seed", "lead"])
     (ax,) = dying.sign_turns_figure(leads, {"raw": 2476.8, "standardised": 0.2491}).axes
     assert [text.get_text() for text in ax.texts[2:]] == [
-        "\u2190 published: 0.25 on standardised pixels",
-        "published: 2,477 on raw pixels \u2192",
+        "\u2190 the paper's steps, standardised pixels: 0.25",
+        "the paper's steps, raw pixels: 2,477 \u2192",
     ]
     assert sorted(y for _, y in points(ax, ".")) == sorted(float(row[-1]) for row in rows)
     assert [line.get_label() for line in ax.lines if line.get_marker() == "^"] == [

@@ -80,8 +80,8 @@ def ends() -> None:
         f"cloud, and (thin) the lines of {len(learned) - 1} more. Curves: distances 1, 2 and 3. "
         f"({arm.study.protocol})",
         alt="Four panels with a cloud, two of them with its axes. If all is recovered, the dashed lines of the units "
-        "lie on the axes. In networks that learned the distance the ellipses are right and the lines cross at the mean, "
-        "but at many angles. A stuck Abs network draws parallel stripes, a stuck ReLU network rounded triangles.",
+        "lie on the axes. In networks that learned the distance the ellipses are right and the lines cross at the "
+        "mean, but at many angles. Stuck, an Abs network draws parallel stripes, a ReLU network rounded triangles.",
     )
 
 

@@ -92,7 +92,7 @@ def hyperplanes(data: DistanceData, W, b) -> list[tuple[torch.Tensor, torch.Tens
 
 
 def ends_figure(learned: Panels, stuck: Panels):
-    """Networks on one cloud in the plane, in one row; beside those that learned the distance the cloud's principal axes.
+    """Networks on one cloud in the plane, in one row, with the cloud's principal axes if they learned the distance.
 
     The contours are those of the first network of a panel, the dashed lines of all.
     """
