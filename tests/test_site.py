@@ -161,13 +161,15 @@ def test_a_line_that_is_a_link_to_a_figure_becomes_the_figure(tmp_path):
         linked.with_pictures(link("fig-c"), notebooks, tmp_path)
 
 
-def test_the_epilogue_shows_a_figure_of_a_chapter():
+def test_the_epilogue_shows_a_figure_of_a_chapter_for_each_of_its_two_ideas():
     text = (HERE / "book" / "pages" / "epilogue.md").read_text(encoding="utf-8")
-    ((_, chapter, name),) = linked.PICTURE.findall(text)
-    source = (HERE / "book" / "chapters" / chapter.partition("_")[2] / "figures.py").read_text(encoding="utf-8")
-    (function,) = re.findall(rf'def (\w+)\([^)]*\) -> None:(?:(?!\ndef ).)*?name="{name}"', source, re.DOTALL)
-    shown = re.findall(r"figures\.(\w+)\(", (HERE / f"{chapter}.ipynb").read_text(encoding="utf-8"))
-    assert function in shown
+    figures = linked.PICTURE.findall(text)
+    assert len(figures) == 2
+    for _, chapter, name in figures:
+        source = (HERE / "book" / "chapters" / chapter.partition("_")[2] / "figures.py").read_text(encoding="utf-8")
+        (function,) = re.findall(rf'def (\w+)\([^)]*\) -> None:(?:(?!\ndef ).)*?name="{name}"', source, re.DOTALL)
+        shown = re.findall(r"figures\.(\w+)\(", (HERE / f"{chapter}.ipynb").read_text(encoding="utf-8"))
+        assert function in shown
 
 
 # -- to take along ------------------------------------------------------------------------------------------------

@@ -73,7 +73,9 @@ def test_profiles_of_both_kinds_of_pairs_and_their_means():
     fig = pictures.profiles_figure(pictures.epochs_of(with_runs(2, arrays), 0, 9))
     thick = [line.get_ydata() for line in fig.axes[1].lines if line.get_linewidth() == 2.2]
     assert [list(y) for y in thick] == [[0, 0, 0], [1, 1, 1]]
-    assert texts(fig.axes[1]) == ["one class", "two classes"]
+    assert texts(fig.axes[1])[:2] == ["one class", "two classes"]
+    arrow = fig.axes[1].texts[2]
+    assert [arrow.xy, arrow.xyann] == [(0.5, 0), (0.5, 1)]  # the gap in the middle
     assert [ax.get_title(loc="left") for ax in fig.axes] == ["before training", "epoch 9"]
 
 

@@ -87,16 +87,17 @@ def shapes() -> None:
     toy, starts = toys.toy(toys.TWO), range(12)
     before, after = ([toys.network(toy, "ReLU, linear head", s, steps) for s in starts] for steps in (0, 400))
     panels = {
-        "Hypothesis:\nruler of the class": [],
+        "Hypothesis:\nmetric of the class": [],
         "Before training:\nnearly round": before,
         "After training:\nturned across": after,
     }
     show(
         pictures.turned_figure(toy, panels),
         name="fig-shapes",
-        title="Training turns the ruler of a layer across its classes, not along them.",
-        caption="Two long classes, end to end. Black: the unit circle of the hidden layer's metric, its mean over "
-        f"the class. Bold: one of {len(starts)} networks. (A toy, 300 points, 32 ReLUs, 400 steps of Adam)",
+        title="Training turns the metric of a layer across its classes, not along them.",
+        caption="Two classes are long and lie end to end. A black ellipse is the metric of a hidden layer, on "
+        f"average over the class, and a bold one belongs to one of {len(starts)} networks. (A toy, 300 points, 32 "
+        "ReLUs, 400 steps of Adam)",
         alt="Three panels with two long grey ellipses that point to each other. By the hypothesis black outlines lie "
         "on them. Before training the outlines are nearly round. After it they are long across the grey ellipses, "
         "and short along them, from class to class.",

@@ -17,9 +17,10 @@ def signs() -> None:
         pictures.signs_figure(torch.linspace(0, 3, 121, dtype=torch.float64)[1:], layers | {"GELU": GELU}),
         name="fig-signs",
         title="The ratio of GELU's stretches returns to 1, and on the way its curvature is positive.",
-        caption="How much an infinitely wide layer stretches a step away from the origin, over a step sideways. "
-        "Blue: its curvature is negative. Red: positive. Thin: examples of the paper. (Formulas; two dimensions, "
-        "weight variance 1; bias variance 1 for the powers, else 0)",
+        caption="The height of a line says how much an infinitely wide layer stretches a step away from the origin, "
+        "over a step sideways. Its curvature is negative where the line is blue, and positive where it is red. Thin "
+        "lines are examples of the paper. (Formulas; two dimensions, weight variance 1; bias variance 1 for the "
+        "powers, else 0)",
         alt="The ratio of the two monomials rises from 1 and that of erf falls from 1, without turning back; all "
         "three are blue. That of GELU rises in blue, and returns to 1 in red, from 0.5 on. ReLU stays at 1. "
         "Beside it a blue saddle and a red cap, with circles.",

@@ -27,7 +27,7 @@ def signs_figure(radii: Tensor, layers: dict[str, Wide]):
     By the distance from the origin. Beside it a saddle and a cap, each with a circle. In two dimensions the curvature
     is negative where the ratio leaves 1 and positive where it returns.
     """
-    fig, axes = figures.subplots(2, 2, height=3.1, width_ratios=(2.4, 1))
+    fig, axes = figures.subplots(2, 2, height=4.2, width_ratios=(1.5, 1))
     grid, end = axes[0, 0].get_gridspec(), float(radii[-1])
     for ax in axes.flat:
         ax.remove()
@@ -47,9 +47,9 @@ def signs_figure(radii: Tensor, layers: dict[str, Wide]):
     left.set(title="outward stretch / sideways stretch", xlabel="distance from the origin $|x|$", yscale="log")
     left.set_yticks([0.25, 0.5, 1, 2], ["1/4", "1/2", "1", "2"])
     left.minorticks_off()
-    left.set(xlim=(0, 1.25 * end), xticks=range(int(end) + 1))
-    _surface(fig.add_subplot(grid[0, 1], projection="3d"), -1, NEGATIVE, "saddle: circles speed up")
-    _surface(fig.add_subplot(grid[1, 1], projection="3d"), 1, POSITIVE, "sphere: they slow down")
+    left.set(xlim=(0, 1.2 * end), xticks=range(int(end) + 1))
+    _surface(fig.add_subplot(grid[0, 1], projection="3d"), -1, NEGATIVE, "saddle: circles grow\nfaster and faster")
+    _surface(fig.add_subplot(grid[1, 1], projection="3d"), 1, POSITIVE, "sphere: they grow\nmore and more slowly")
     return fig
 
 
@@ -58,16 +58,17 @@ def _surface(ax, sign: int, colour: str, said: str) -> None:
 
     def points(radius, angle):
         x, y = radius * np.cos(angle), radius * np.sin(angle)
-        return x, y, -0.5 * (sign * x * x + y * y)
+        return x, y, -0.5 * (sign * x * x + y * y) + (1 + sign) / 8  # in the middle of its panel
 
     angle = np.linspace(0, 2 * np.pi, 49)
-    look = {"alpha": 0.35, "linewidth": 0, "shade": False, "rstride": 1, "cstride": 1}
+    look = {"alpha": 0.25, "linewidth": 0, "shade": False, "rstride": 1, "cstride": 1}
     ax.plot_surface(*points(*np.meshgrid(np.linspace(0, 1, 9), angle)), color=colour, **look)
     for r in (1 / 3, 2 / 3, 1):
-        ax.plot(*points(r, angle), color=colour, linewidth=1.5)
-    ax.set(xlim=(-0.75, 0.75), ylim=(-0.75, 0.75))
-    ax.set_title(said, fontsize=9, loc="center", y=0.96)
-    ax.view_init(elev=35, azim=62)
+        ax.plot(*points(r, angle), color=colour, linewidth=2)
+    ax.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-0.5, 0.5))
+    ax.set_box_aspect((2, 2, 1), zoom=1.35)
+    ax.set_title(said, fontsize=9, loc="center", color=colour, weight="bold")
+    ax.view_init(elev=38, azim=62)
     ax.set_axis_off()
 
 

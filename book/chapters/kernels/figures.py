@@ -27,9 +27,9 @@ def ideas() -> None:
         ),
         name="fig-ideas",
         title="Magnifying the boundary brings no clear gain. Learned directions help in a toy and hurt on images.",
-        caption="Thick: mean test errors. Thin: draws of the toy, disjoint sets of images. "
-        f"({pictures.described(machines)}. {blocks['toy']} draws. {blocks[MNIST]} sets of 1,000 images of MNIST, "
-        f"{blocks['digits']} of scikit-learn's small digits)",
+        caption="Thick lines are mean test errors. Each thin line is one draw of the toy, or one set of images that "
+        f"shares none with the others. ({pictures.described(machines)}; {blocks['toy']} draws of the toy; "
+        f"{blocks[MNIST]} sets of 1,000 images of MNIST, {blocks['digits']} of scikit-learn's small digits)",
         alt="Three panels of test errors. Left, four nearly level lines from the plain to the magnified kernel, and "
         "a dashed arrow that falls, the hope. Middle, errors of the toy fall steeply in two rounds of learning. "
         "Right, errors on MNIST and on small digits rise with each round.",

@@ -43,10 +43,10 @@ def between_images() -> None:
         film.still(films[0]),
         name="fig-self-film",
         title="Without labels space is stretched between images of two classes, and nearly as much within one class.",
-        caption=f"{NO_IMAGES if strips is None else ''}How much more a direction is stretched than at the two "
-        "images, for Barlow Twins first. Curves: means over networks and their 12 lines of each kind. On the left "
-        f"the class changes in the middle. Images: an example. ({recorded(STUDY).study.protocol}; Barlow Twins, "
-        f"SimCLR, labels: n = {counts})",
+        caption=f"{NO_IMAGES if strips is None else ''}The curves show how much more a direction is stretched "
+        "than at the two images (first for Barlow Twins), on average over networks and their 12 lines of each kind. "
+        f"On the left the class changes in the middle. The images are one example. ("
+        f"{recorded(STUDY).study.protocol}; Barlow Twins, SimCLR, labels: n = {counts})",
         alt="Two columns. Left, a line from a deer to a ship, right from a dog to another dog. Before training the "
         "curves dip to about minus 23 percent. After training they rise to 18 percent on the left and 15 on the "
         "right.",

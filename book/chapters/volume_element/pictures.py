@@ -119,13 +119,13 @@ def peaks_figure(arm: VolumeArm, width: int):
 
 def profiles_figure(panels: Mapping[str, tuple[VolumeArm, int]]):
     """The mean stretch of a direction along the pairs, over that at their ends, of networks (thin) and of all
-    (thick): across the boundary (solid), and not (dashed).
+    (thick): across the boundary (solid), and not (dashed). An arrow in the middle spans what the boundary adds.
 
     panels: title -> an arm of one width, and an epoch.
     """
     fig, axes = figures.subplots(1, len(panels), height=3.0, squeeze=False, sharex=True, sharey=True)
     for ax, (title, (arm, epoch)) in zip(axes[0], panels.items(), strict=True):
-        hue = "black" if epoch else GREY
+        hue, middles = "black" if epoch else GREY, []
         for name, line, label, shift in (("same_profile", "--", "one class", -5), ("profile", "-", "two classes", 5)):
             profiles = np.array(
                 [run.arrays[name][at(run, epoch)] / run.arrays["spectrum"].shape[-1] for run in arm.networks()]
@@ -133,9 +133,12 @@ def profiles_figure(panels: Mapping[str, tuple[VolumeArm, int]]):
             t, mean = np.linspace(0, 1, profiles.shape[1]), profiles.mean(0)
             ax.plot(t, profiles.T, line, color=hue, linewidth=0.5, alpha=0.4)
             ax.plot(t, mean, line, color=hue, linewidth=2.2)
-            ax.annotate(label, (0.5, mean[len(mean) // 2]), (0, shift), textcoords="offset points", ha="center",
+            middles.append((0.5, mean[len(mean) // 2]))
+            ax.annotate(label, middles[-1], (0, shift), textcoords="offset points", ha="center",
                         va="bottom" if shift > 0 else "top", color=hue, bbox=figures.PLATE)  # fmt: skip
-        ax.set(title=title, xticks=(0, 0.5, 1), xlabel="place on the line")
+        ax.annotate("", *middles, arrowprops={"arrowstyle": "<->", "color": ACCENT, "linewidth": 1.6, "shrinkA": 0})
+        ax.set_title(title)
+        ax.set_xticks((0, 0.5, 1), ("image", "middle", "image"))
     figures.percent_axis(axes[0][0].yaxis, axes[0][0].get_ylim(), range(-90, 500, 20))
     axes[0][0].set_ylabel("stretched more than\nat the ends (log scale)")
     return fig
