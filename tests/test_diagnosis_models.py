@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import types
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -649,6 +650,12 @@ def test_modes_of_the_session_do_not_matter():
 # -- what is refused -------------------------------------------------------------------------------------------------
 
 
+def quantised():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.ao.quantization.quantize_dynamic(mlp(), {nn.Linear}, dtype=torch.qint8)
+
+
 class Counting(nn.Linear):
     def forward(self, x):
         self.bias.data += 1
@@ -689,11 +696,15 @@ class Estimator:
         (lambda: Any(lambda p, x: p["n"](x).exp() * torch.inf, n=mlp()), "not finite, first for input 0"),
         (lambda: Any(lambda p, x: p["n"](x.float()), n=mlp()), r"copy in torch.float64 is measured"),
         (lambda: torch.jit.script(mlp()), "a ScriptModule hides its layers; pass the module from which it was"),
+        (lambda: nn.Sequential(torch.jit.script(mlp()), nn.ReLU()), "a ScriptModule hides its layers"),
+        (quantised, "DynamicQuantizedLinear is quantised: it rounds; pass the model as it was before"),
+        (lambda: Any(lambda p, x: p["n"](x) + 0j, n=mlp()), "the model gives torch.complex128; wrap it"),
+        (lambda: Any(lambda p, x: p["n"](x).long(), n=mlp()), "the model gives torch.int64; wrap it"),
         (locked, "the module cannot be copied: cannot pickle"),
         (Estimator, "got Estimator; the page 'Measure your own network' shows two lines"),
     ],
 )
-@pytest.mark.filterwarnings("ignore:.*torch.jit")
+@pytest.mark.filterwarnings("ignore:.*torch.jit", "ignore:.*torch.ao")
 def test_models_that_cannot_be_measured_are_refused_with_the_cause(model, message):
     with pytest.raises(ValueError, match=message):
         diagnose(model(), *vectors())
@@ -710,7 +721,14 @@ def test_models_that_cannot_be_measured_are_refused_with_the_cause(model, messag
             lambda y: ["abcd"[i % 4] for i in range(120)],
             "the labels are 4 words, and the model has 3 outputs",
         ),
-        (lambda x: x.to(torch.complex64), None, "got torch.complex64"),
+        (lambda x: x.to(torch.complex64), None, "inputs are complex, torch.complex64; pass real and imaginary"),
+        (
+            lambda x: torch.nested.nested_tensor([*x], layout=torch.jagged),
+            None,
+            "inputs are a nested tensor; pad them to one shape",
+        ),
+        (lambda x: np.ma.masked_greater(x.numpy(), 1), None, "inputs are a masked array; fill what is masked"),
+        (lambda x: x, lambda y: np.ma.masked_equal(y.numpy(), 1), "labels are a masked array"),
         (lambda x: object(), None, "inputs must be numbers, got object: float"),
     ],
 )
@@ -778,6 +796,110 @@ def test_inputs_and_labels_are_accepted_in_every_usual_form(form):
         assert "Outputs in sorted order of the labels: 'ant' is the first." in flat(
             diagnose(mlp(), *FORMS[form](x, y))
         )
+
+
+@pytest.mark.parametrize("dtype", [">f4", ">f8", np.longdouble])
+def test_numbers_that_torch_does_not_take_from_numpy_are_converted(dtype):
+    x, y = vectors()
+    found = diagnosis.metrics(mlp(), x.numpy().astype(dtype), y.numpy().astype(">i4"))
+    np.testing.assert_array_equal(found.own, diagnosis.metrics(mlp(), x, y).own)
+
+
+def test_eight_bits_are_numbers():
+    x, y = vectors()
+    few = x.to(torch.float8_e4m3fn)
+    np.testing.assert_array_equal(diagnosis.metrics(mlp(), few, y).own, diagnosis.metrics(mlp(), few.float(), y).own)
+
+
+def alike(one, other):
+    """Two models whose features are the same have the same metrics and volumes, and the same dead units."""
+    torch.manual_seed(0)
+    head, x, y = nn.Linear(16, 3), *vectors()
+    reports = [diagnose(Any(how, **parts, head=head), x, y) for how, parts in (one, other)]
+    assert all(set(report.missing) <= {"steps"} for report in reports)
+    for part, field in (("metrics", "own"), ("volume", "log_volume"), ("hyperplanes", "z")):
+        found = [getattr(report.parts[part], field) for report in reports]
+        np.testing.assert_allclose(*found, rtol=1e-7, err_msg=part)
+
+
+class Waves(nn.Module):
+    """The absolute values of a complex layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(20, 16, dtype=torch.complex64))
+
+    def forward(self, x):
+        return (x.to(self.weight.dtype) @ self.weight).abs()
+
+
+def test_complex_weights_keep_their_imaginary_part():
+    torch.manual_seed(0)
+    waves = Waves()
+    A, B = nn.Linear(20, 16, False), nn.Linear(20, 16, False)
+    A.weight.data, B.weight.data = waves.weight.data.real.T.clone(), waves.weight.data.imag.T.clone()
+    real = lambda p, x: p["head"]((p["a"](x) ** 2 + p["b"](x) ** 2).sqrt())  # noqa: E731
+    alike((lambda p, x: p["head"](p["waves"](x)), {"waves": waves}), (real, {"a": A, "b": B}))
+    x = vectors()[0][:3]
+    A, B = A.double(), B.double()
+    right = log_volume_element(lambda v: (A(v) ** 2 + B(v) ** 2).sqrt(), x)
+    assert torch.allclose(log_volume_element(waves, x), right)
+    assert waves.weight.dtype == torch.complex64
+
+
+def test_a_mixture_of_experts_is_measured_as_the_expert_that_each_input_has():
+    torch.manual_seed(0)
+    experts = {"gate": nn.Linear(20, 2), "0": nn.Linear(20, 16), "1": nn.Linear(20, 16)}
+
+    def sent(p, x):  # each row to one expert
+        share, best = p["gate"](x).softmax(1).max(1)
+        made = x.new_zeros(len(x), 16)
+        for i in range(2):
+            made[best == i] = share[best == i, None] * p[str(i)](x[best == i]).tanh()
+        return p["head"](made)
+
+    def chosen(p, x):  # all experts, and one of them taken
+        share = p["gate"](x).softmax(1)
+        first = share[:, :1] * p["0"](x).tanh()
+        return p["head"](torch.where(share[:, :1] >= 0.5, first, share[:, 1:] * p["1"](x).tanh()))
+
+    alike((sent, experts), (chosen, copy.deepcopy(experts)))
+
+
+def test_the_units_of_an_expert_that_no_input_has_are_dead():
+    torch.manual_seed(0)
+    expert = lambda: nn.Sequential(nn.Linear(20, 16), nn.ReLU())  # noqa: E731
+
+    def sent(p, x):
+        first = x[:, 0] < torch.inf
+        made = x.new_zeros(len(x), 16)
+        made[first], made[~first] = p["used"](x[first]), p["idle"](x[~first])
+        return p["head"](made)
+
+    x, y = vectors()
+    table = diagnosis.units(Any(sent, used=expert(), idle=expert(), head=nn.Linear(16, 3)), x, y).table
+    assert {name: row["dead"] for name, row in table.items()} == {
+        "parts.used.1 relu": 0,
+        "parts.idle.1 relu": 16,
+        "outputs": 0,
+    }
+
+
+def test_a_model_that_takes_a_gradient_in_its_forward_pass_is_measured():
+    torch.manual_seed(0)
+    energy = {"first": nn.Linear(20, 16), "second": nn.Linear(16, 1), "mix": nn.Linear(20, 16)}
+
+    def slope(p, x):
+        with torch.enable_grad():
+            x = x if x.requires_grad else x.requires_grad_()
+            total = p["second"](p["first"](x).tanh()).sum()
+            return p["head"](p["mix"](torch.autograd.grad(total, x, create_graph=True)[0]).tanh())
+
+    def formula(p, x):
+        outer = p["second"].weight[0] * (1 - p["first"](x).tanh() ** 2)
+        return p["head"](p["mix"](outer @ p["first"].weight).tanh())
+
+    alike((slope, energy), (formula, copy.deepcopy(energy)))
 
 
 def test_a_shuffling_loader_keeps_its_generator_and_at_most_some_examples_are_read(monkeypatch):

@@ -157,7 +157,7 @@ def hyperplanes(model: Any, inputs: Any = None, labels: Any = None) -> Hyperplan
     """
     net = Network.of(model, inputs, labels)
     name, head = net.head()
-    values = torch.cat([net.at(head, x, output=True).double() for x in net.batches("outputs")])
+    values = torch.cat([net.at(head, x, output=True).detach().double() for x in net.batches("outputs")])
     if net.single:
         values = torch.cat([-values.view(len(values), -1), values.view(len(values), -1)], 1)
     if values.ndim != 2 or len(values) != len(net.labels):

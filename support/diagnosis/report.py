@@ -89,7 +89,8 @@ def diagnose(
             It is measured at the same inputs: for tokens, at the embeddings of `model`.
     Raises:
         ValueError: for inputs or labels that are not finite, do not fit, or have one class only, and for models that
-            are random, scripted, or give outputs that are not finite. A part that cannot be measured is in `missing`.
+            are random, scripted, quantised, or give outputs that are not finite. A part that cannot be measured is in
+            `missing`.
     """
     net = Network(model, inputs, labels)
     measures: dict[str, Callable[[Network], Part]] = {

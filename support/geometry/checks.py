@@ -69,7 +69,7 @@ def of_one_point(f: Callable, shape: tuple[int, ...] = (-1,), dtype: torch.dtype
         return lambda point: f(point.clone().view(point.shape if shape == (-1,) else shape))  # f may work in place
     module = f
     held = [*f.parameters(), *f.buffers()]
-    if any(t.is_floating_point() and (t.dtype != dtype or _of_inference(t)) for t in held):
+    if any(in_precision(t, dtype) is not t or t.dtype.is_floating_point and _of_inference(t) for t in held):
         module = copied(f, dtype)
 
     def alone(point):
@@ -91,21 +91,29 @@ def _of_inference(value: Tensor) -> bool:
         return True
 
 
+def in_precision(value: Tensor, dtype: torch.dtype) -> Tensor:
+    """The tensor in this real precision, a complex one in the complex type of its parts, and others as they are."""
+    if value.is_complex():
+        return value.to(dtype.to_complex())
+    return value.to(dtype) if value.is_floating_point() else value
+
+
 def copied(module: nn.Module, dtype: torch.dtype) -> nn.Module:
-    """A copy of the module with all its real tensors in this precision; the module itself stays as it is.
+    """A copy of the module with all its real and complex tensors in this precision; the module itself stays as it is.
 
     Tensors that are neither parameters nor buffers are converted, too. Raises ValueError where it cannot be copied.
     """
     held = [t for part in module.modules() for t in vars(part).values() if isinstance(t, Tensor) and not t.is_leaf]
     try:  # tensors made by an operation, such as those of weight norm, refuse to be copied: they are handed over
         with torch.inference_mode(False):
-            made = copy.deepcopy(module, {id(t): t.detach().clone() for t in held}).to(dtype)
+            made = copy.deepcopy(module, {id(t): t.detach().clone() for t in held})
+            made._apply(lambda t: in_precision(t, dtype))
     except Exception as error:  # whatever the module holds
         raise ValueError(f"the module cannot be copied: {error}") from error
     for part in made.modules():
         for name, value in vars(part).items():
-            if isinstance(value, Tensor) and value.is_floating_point():
-                vars(part)[name] = value.detach().to(dtype)
+            if isinstance(value, Tensor):
+                vars(part)[name] = in_precision(value.detach(), dtype)
         for name, value in part._buffers.items():
             if value is not None and _of_inference(value):  # only parameters lose that mode in a copy
                 part._buffers[name] = value.clone()

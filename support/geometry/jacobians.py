@@ -88,8 +88,11 @@ def jacobians(f: Callable, x: Tensor, m: int, passes: int) -> Tensor:
 
 
 def rows(f: Callable, x: Tensor, chunk_size: int) -> Tensor:
-    """df/dx, (m, d), of one point in reverse mode, so many rows at a time, or one by one where torch cannot batch."""
-    with torch.no_grad(), plain_attention():  # of the parameters, whose graph would be kept
+    """df/dx, (m, d), of one point in reverse mode, so many rows at a time, or one by one where torch cannot batch.
+
+    Call it within `plain_attention`.
+    """
+    with torch.no_grad():  # of the parameters, whose graph would be kept
         try:
             return torch.func.jacrev(f, chunk_size=chunk_size)(x)
         except Exception as error:

@@ -62,7 +62,9 @@ def examples(inputs: Any, labels: Any = None) -> tuple[Tensor, Tensor, list[str]
     if inputs is None or labels is None:
         raise ValueError("a model needs inputs and labels")
     x = _tensor("inputs", inputs)
-    if x.dtype in (torch.float16, torch.bfloat16):
+    if x.is_complex():
+        raise ValueError(f"inputs are complex, {x.dtype}; pass real and imaginary parts as numbers of their own")
+    if x.is_floating_point() and x.dtype != torch.float64:
         x = x.float()
     numbers, names = _labels(labels)
     if numbers.ndim != 1 or len(numbers) != len(x) or x.ndim < 2:
@@ -109,6 +111,10 @@ def _pairs(source: Any) -> tuple[Any, Any]:
 def _tensor(name: str, value: Any) -> Tensor:
     """The value as a tensor on the CPU, in the precision that it has."""
     if isinstance(value, Tensor):
+        if value.is_nested:
+            raise ValueError(
+                f"{name} are a nested tensor; pad them to one shape, as by torch.nested.to_padded_tensor"
+            )
         value = value if value.layout == torch.strided else value.to_dense()
         return value.detach().cpu().clone() if value.is_inference() else value.detach().cpu()
     if isinstance(value, list | tuple) and value and isinstance(value[0], Tensor):
@@ -116,7 +122,9 @@ def _tensor(name: str, value: Any) -> Tensor:
         return value.detach().cpu()
     if hasattr(value, "toarray"):  # a sparse matrix of scipy
         value = value.toarray()
-    array = value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(value)
+    array = value.to_numpy() if hasattr(value, "to_numpy") else np.asanyarray(value)
+    if np.ma.is_masked(array):
+        raise ValueError(f"{name} are a masked array; fill what is masked, or leave it out")
     if array.dtype == object and not any(isinstance(v, str) for v in array.flat):  # a table of several number types
         try:
             array = array.astype(float)
@@ -126,12 +134,13 @@ def _tensor(name: str, value: Any) -> Tensor:
         raise ValueError(
             f"{name} must be numbers, got {array.dtype} of shape {array.shape}, such as {array.flat[0]!r}"
         )
-    return torch.from_numpy(np.array(array))
+    kind = np.float64 if array.dtype.kind == "f" and array.itemsize > 8 else array.dtype.newbyteorder("=")
+    return torch.from_numpy(np.array(array, dtype=kind))
 
 
 def _labels(labels: Any) -> tuple[Tensor, list[str]]:
     if not isinstance(labels, Tensor):
-        array = labels.to_numpy() if hasattr(labels, "to_numpy") else np.asarray(labels)
+        array = labels.to_numpy() if hasattr(labels, "to_numpy") else np.asanyarray(labels)
         if any(isinstance(v, str) for v in array.flat):
             names, numbers = np.unique(array.astype(str), return_inverse=True)
             return torch.from_numpy(numbers).view(array.shape).flatten(), names.tolist()
@@ -153,15 +162,19 @@ def copy_of(model: Any, dtype: torch.dtype) -> tuple[nn.Module, str]:
     """A copy of the model for measuring, and a sentence on what was left out, or "".
 
     On the CPU, in evaluation mode, in one precision, without in-place layers, compiled parts and hooks of its owner.
-    Raises ValueError for what is no torch module, and for scripted ones, which hide their layers.
+    Raises ValueError for what is no torch module, and for one with scripted parts, which hide their layers, or
+    quantised ones, which round.
     """
     if not isinstance(model, nn.Module):
         kind, more = type(model).__name__, "`support.geometry` takes functions"
         if hasattr(model, "predict"):
             more = "the page 'Measure your own network' shows two lines that turn a fitted MLPClassifier into one"
         raise ValueError(f"model must be a torch.nn.Module, got {kind}; {more}")
-    if isinstance(model, torch.jit.ScriptModule):
-        raise ValueError("a ScriptModule hides its layers; pass the module from which it was scripted or traced")
+    for part in model.modules():
+        if isinstance(part, torch.jit.ScriptModule):
+            raise ValueError("a ScriptModule hides its layers; pass the module from which it was scripted or traced")
+        if ".quantized." in type(part).__module__:
+            raise ValueError(f"{part._get_name()} is quantised: it rounds; pass the model as it was before")
     for name, value in itertools.chain(model.named_parameters(), model.named_buffers()):
         if is_lazy(value):
             raise ValueError(f"{name} of the model has no shape yet; run the model once on inputs")
@@ -243,9 +256,11 @@ def embedding_of(model: nn.Module, tokens: Tensor) -> tuple[str, Tensor]:
 
 
 def only_tensors(made: Any) -> None:
-    """Raises ValueError for outputs that are no tensor."""
+    """Raises ValueError for outputs that are no tensor of real numbers."""
     if not isinstance(made, Tensor):
         raise ValueError(f"the model gives {type(made).__name__} in place of a tensor; wrap it to return one")
+    if not made.is_floating_point():
+        raise ValueError(f"the model gives {made.dtype}; wrap it to return one real number a class, such as .abs()")
 
 
 def untrained(model: nn.Module) -> nn.Module:
@@ -253,7 +268,7 @@ def untrained(model: nn.Module) -> nn.Module:
 
     Parameters of layers without one, and those that it leaves, keep their values in another order.
     """
-    made = copied(model, next((p.dtype for p in model.parameters()), torch.float64))
+    made = copied(model, next((p.dtype for p in model.parameters() if p.is_floating_point()), torch.float64))
     generator = torch.Generator().manual_seed(0)
     torch.default_generator.manual_seed(0)  # the caller restores its state
     for part in made.modules():

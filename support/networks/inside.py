@@ -12,9 +12,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.conv import _ConvNd
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.module_tracker import ModuleTracker
 
+from support.geometry.checks import in_precision
 from support.geometry.jacobians import plain_attention
 from support.geometry.slices import principal
 from support.networks import given
@@ -61,7 +62,7 @@ class Network:
             with self._default():
                 self.embedding, x = given.embedding_of(self.model, x)
             self.dtype = torch.float64 if x[0].numel() <= WIDE else torch.float32
-            self.model = self.model.to(self.dtype)
+            self.model._apply(lambda t: in_precision(t, self.dtype))
             self.notes.append("Tokens are measured from their embeddings on.")
         self.x = x.to(self.dtype)
         self.batch = max(1, min(BATCH, BATCH_NUMBERS // self.x[0].numel()))
@@ -91,8 +92,8 @@ class Network:
                     cast = "; it has an Embedding: if these inputs are tokens, pass integers"
                 cast += _channels(self.model, self.x.shape)
                 raise ValueError(f"the model cannot take {what}: {error}{kind}{cast}") from error
-        first, again, alone = made
-        given.only_tensors(first)
+        given.only_tensors(made[0])
+        first, again, alone = (outputs.detach() for outputs in made)  # the model may have taken gradients
         self.single = len(first) == len(some) and first[0].numel() == 1
         self.last, self.repeated = self._last_activation(some[:1])
         self.probability = self.single and self.last == "sigmoid"
@@ -111,7 +112,7 @@ class Network:
             apart = float((made - of).abs().max()) if made.shape == of.shape else float("inf")
             if apart > (1e-9 if self.dtype == torch.float64 else 1e-3) * max(size, 1e-30):
                 raise ValueError(f"the outputs of the model {cause}; they differ by {apart:.2g}")
-        logits = torch.cat([self.scores(x).double() for x in self.batches("outputs")])
+        logits = torch.cat([self.scores(x).detach().double() for x in self.batches("outputs")])
         if not logits.isfinite().all():
             bad = [name for name, p in self.model.named_parameters() if not p.isfinite().all()]
             bad += [
@@ -132,7 +133,7 @@ class Network:
     def _last_activation(self, x: Tensor) -> tuple[str, str]:
         """The last activation; its layer if the outputs are its values, or their negatives, and "" otherwise."""
         watch = _Watch(self.model)
-        with torch.no_grad(), watch.modules, watch:
+        with torch.no_grad(), watch.watching():
             made = self.run(x)
         layer, values = watch.ended
         same = values.shape == made.shape and torch.equal(values.abs(), made.abs())
@@ -336,13 +337,31 @@ class _Watch(TorchDispatchMode):
         # whether units of outputs with three axes are channels, (N, channels, length), or features of tokens
         self.channels = any(isinstance(m, nn.Conv1d | nn.ConvTranspose1d) for m in model.modules())
         self.recurrent = {name for name, m in model.named_modules() if isinstance(m, nn.RNNBase | nn.RNNCellBase)}
-        self.modules, self.calls, self.last = ModuleTracker(), Counter(), ""
+        self.calls, self.last = Counter(), ""
+        self.names, self.within = {m: name for name, m in model.named_modules()}, [""]  # of the parts that run now
         self.seen: dict[str, tuple[Tensor, Tensor, Tensor]] = {}
         self.ended = "", torch.empty(0)  # the last layer of `seen`, and its values
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Watches what is run within."""
+
+        def enter(part, _):
+            self.within.append(self.names.get(part, self.within[-1]))
+
+        def leave(*_):
+            self.within.pop()
+
+        with register_module_forward_pre_hook(enter), register_module_forward_hook(leave, always_call=True), self:
+            yield
 
     def note(self, name: str, units: Tensor) -> None:
         """Sums up values (N, units, ...): the number of inputs on which each unit is active, and its range."""
         values = units.detach().flatten(2) if units.ndim > 2 else units.detach()[..., None]
+        if not len(values):  # as of an expert that is sent none of the inputs
+            nothing = values.new_full(values.shape[1:2], torch.inf).double()
+            self.seen[name] = torch.zeros_like(nothing, dtype=torch.int64), nothing, -nothing
+            return
         self.seen[name] = ((values != 0).any(-1).sum(0), values.amin((0, 2)).double(), values.amax((0, 2)).double())
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -350,9 +369,7 @@ class _Watch(TorchDispatchMode):
         name = func.overloadpacket.__name__.rstrip("_")
         name = CALLED.get(name, name)
         if name in ACTIVATIONS:
-            # the innermost module has the most dots; "Global" is the tracker's name for what is outside of the model
-            inside = max(self.modules.parents - {"Global"}, key=lambda name: name.count(".")).partition(".")[2]
-            self.last = name
+            inside, self.last = self.within[-1], name
             if inside in self.recurrent or made.ndim < 2:
                 return made
             self.calls[inside, name] += 1
@@ -379,7 +396,7 @@ def active_shares(network: Network) -> dict[str, np.ndarray]:
             for name in watch.recurrent:
                 note = partial(_states, watch, name, len(x))
                 hooks.enter_context(network.model.get_submodule(name).register_forward_hook(note))
-            with watch.modules, watch:
+            with watch.watching():
                 made = network.run(x)
         watch.note("outputs", made.reshape(len(x), -1))
         for name, (number, least, most) in watch.seen.items():
@@ -421,7 +438,7 @@ def first_layer(network: Network) -> tuple[str, float, float, int]:
         raise ValueError("the model has no Linear and no Conv2d layer")
     name, layer = next(iter(found.items()))
     weight: Any = layer.weight if isinstance(layer, nn.Linear | nn.Conv2d) else torch.empty(1, 0)
-    parts = (_rows(layer, network.at(layer, x, stop=True).double()) for x in network.batches("first layer"))
+    parts = (_rows(layer, network.at(layer, x, stop=True).detach().double()) for x in network.batches("first layer"))
     W, total, squares, kept, number = weight.flatten(1).double(), 0.0, 0.0, [], 0
     few = None
     for rows in parts:
