@@ -8,7 +8,7 @@ import pandas as pd
 from book.measures.distances.measures import best
 from book.measures.distances.numbers import COLUMNS, error, geometry_of, weights  # noqa: F401
 from book.measures.distances.study import STUDIES, DistanceStudy
-from book.measures.tables import Records, numbered
+from book.measures.tables import numbered
 
 ARMS = {  # on which the claims are judged, and their studies
     "d = 2": "mahalanobis-2",
@@ -73,5 +73,5 @@ def arm(name: str, study: DistanceStudy, records) -> DistanceArm:
 
 def arms(records) -> list[DistanceArm]:
     """All arms, those without records too."""
-    records = records if isinstance(records, Records) else Records(records)
-    return [records.once(arm, name, STUDIES[study]) for name, study in ARMS.items()]
+    every = list(records)
+    return [arm(name, STUDIES[study], every) for name, study in ARMS.items()]
