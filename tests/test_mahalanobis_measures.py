@@ -11,7 +11,6 @@ from book.chapters.mahalanobis.landscape import quadratic_fit
 from book.measures.distances import measures
 from book.measures.distances.measures import (
     abs_pairs,
-    best,
     deduplicated,
     geometry,
     implied_centre,
@@ -299,12 +298,6 @@ def test_a_network_that_diverged_has_no_geometry():
     with pytest.raises(ValueError, match="this MD_Abs are not finite"):
         geometry("MD_Abs", W, b * float("nan"), data)
     assert geometry("MD_Abs", W.float(), b.float(), data)["precision_error"] < 1e-5, "float32 is taken as it is"
-
-
-def test_the_best_run_is_the_lowest_finite_one():
-    assert best([3.0, float("nan"), 1.0, float("inf"), 2.0]) == 2
-    with pytest.raises(ValueError, match="none of the 2"):
-        best([float("nan"), float("inf")])
 
 
 # -- planted mistakes ---------------------------------------------------------------------------------------------

@@ -19,9 +19,9 @@ from book.chapters.mahalanobis.settings import Settings
 from book.claims.judge import judge
 from book.measures.distances import measures as of_weights
 from book.measures.distances.measures import mean_squared_error, rotated
-from book.measures.distances.results import ARMS, arm, errors, measures, runs_of
+from book.measures.distances.results import ARMS, DistanceArm, arm, errors, measures, runs_of
 from book.measures.distances.study import STUDIES, DistanceStudy
-from book.measures.tables import Tables
+from book.measures.tables import Tables, numbered
 from book.records import replay
 from book.records.store import Store
 from book.site import verify
@@ -293,6 +293,13 @@ def test_growing_gradients_carry_adam_to_its_bound(growth):
         assert way == pytest.approx(landscape.reach(3000))
     else:
         assert 0 < way <= most and (way > 0.97 * most) == (growth > 1)
+
+
+def test_the_best_trial_has_the_lowest_finite_error():
+    study = replace(EIGHT, networks=("MD_Abs",))
+    rows = {("MD_Abs", t): {"validation_mse": e} for t, e in zip((3, 5, 8), (np.nan, 2.0, np.inf), strict=True)}
+    found = DistanceArm("", study, numbered(rows, ("network", "trial"), ["validation_mse"]), [])
+    assert found.best() == {"MD_Abs": 5} and found.trials == 3
 
 
 def test_a_network_is_compared_with_its_own_rotations():

@@ -27,14 +27,6 @@ def mean_squared_error(network: str, W, b, x, y) -> float:
         return float((module(network, W, b)(x) - y).square().mean())
 
 
-def best(validation_errors) -> int:
-    """Position of the lowest finite validation error; a ValueError where none is finite."""
-    errors = np.asarray(validation_errors, float)
-    if not np.isfinite(errors).any():
-        raise ValueError(f"none of the {errors.size} validation errors is finite")
-    return int(np.nanargmin(np.where(np.isfinite(errors), errors, np.nan)))
-
-
 # Pairs of ReLUs: relu(z)^2 + relu(-z)^2 = z^2, so a pair w' = -w, b' = -b acts as one Abs unit
 
 

@@ -1,11 +1,11 @@
 """Runs as arms and tables: every measure of every network of a study, from records or from what was just trained."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pandas as pd
 
-from book.measures.distances.measures import best
 from book.measures.distances.numbers import COLUMNS, error, geometry_of, weights  # noqa: F401
 from book.measures.distances.study import STUDIES, DistanceStudy
 from book.measures.tables import numbered
@@ -58,8 +58,8 @@ class DistanceArm:
     n = trials
 
     def best(self) -> dict[str, int]:
-        """For each network the trial with the lowest error on the validation points."""
-        return {n: int(self.of(n).index[best(self.of(n)["validation_mse"])]) for n in self.study.networks}
+        """For each network the trial with the lowest error on the validation points, NaN being the highest."""
+        return {n: int(self.of(n)["validation_mse"].fillna(math.inf).idxmin()) for n in self.study.networks}
 
     def of(self, network: str) -> pd.DataFrame:
         return self.table.loc[network] if len(self.table) else self.table
