@@ -14,7 +14,6 @@ from book.measures.classifiers.class_metrics import (
     boundaries,
     discriminant_share,
     hidden_metrics,
-    log_volume,
     look,
     metrics,
     slope,
@@ -24,6 +23,7 @@ from book.records.store import Store
 from book.records.sweep import ensure
 from support.geometry import log_volume_element
 from support.geometry.class_metrics import Frame, mismatch
+from support.geometry.pullback import log_volume_along
 from support.networks.architectures import LINEAR_AND_L2, restored
 from support.training.classifiers.ensemble import initial_weights, starting_weights
 from support.training.classifiers.specs import MetricSpec
@@ -164,7 +164,7 @@ def test_own_and_others_are_told_apart():
 def test_log_volume_is_that_of_the_map_from_the_directions(layers):
     net, x = network("ReLU-L2-Paper-Neg", hidden=20), normal(5, 8)
     U = torch.linalg.qr(normal(8, 3)).Q
-    for point, value in zip(x, log_volume(net[:layers], x, U), strict=True):
+    for point, value in zip(x, log_volume_along(net[:layers], x, U), strict=True):
         wanted = log_volume_element(lambda u, p=point: net[:layers](p + U @ u), torch.zeros(3, dtype=torch.float64))
         assert float(value) == pytest.approx(float(wanted), abs=1e-10)
 

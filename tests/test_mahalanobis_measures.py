@@ -11,18 +11,16 @@ from book.chapters.mahalanobis.landscape import quadratic_fit
 from book.measures.distances import measures
 from book.measures.distances.measures import (
     abs_pairs,
-    best,
     deduplicated,
     geometry,
-    hyperplane_distances,
     implied_centre,
+    matched,
     mirrored_pairs,
+    offsets,
     pair_mismatch,
     precision_error,
     pullback_metric,
     rotated,
-    sphericity,
-    sphericity_floor,
 )
 from support.networks.distance_networks import exact, module
 from support.networks.gaussians import Gaussian, draw
@@ -58,26 +56,23 @@ def test_the_exact_solution_and_all_its_rotations_are_perfect(name):
     untouched, turned = (geometry("MD_Abs", *network, data) for network in ((W, b), rotated(W, b, rotation(k))))
     loose = 1e-6 if name.startswith("singular") else 1e-10
     for found in (untouched, turned):
-        assert found["test_mse"] < 1e-18 * float(W.norm()) ** 2 and found["train_mse"] < 1e-18 * float(W.norm()) ** 2
-        for measure in ("centring_mean", "centring_median", "centring_mahalanobis", "centre_error"):
+        assert found["test_mse"] < 1e-18 * float(W.norm()) ** 2 and "abs_pairs" not in found
+        for measure in ("centring_mahalanobis", "centre_error", "precision_error"):
             assert found[measure] < loose, measure
-        assert found["precision_error"] < loose and abs(found["sphericity"]) < loose
-        assert found["sphericity_excess"] == found["sphericity"] and "mirrored_pairs" not in found
-    assert untouched["eigenvector_cosine"] == pytest.approx(1) and untouched["eigenvalue_error"] < loose
-    assert untouched["eigenvector_cosine_own_p"] == 1 / 1000
-    assert turned["eigenvector_cosine"] < 0.99 and turned["eigenvector_cosine_own_p"] > 0.01
+    cosines, ratios = matched(W, data.gaussian)
+    assert cosines.mean() == pytest.approx(1) and ratios.mean() < loose
+    assert matched(rotation(k) @ W, data.gaussian)[0].mean() < 0.99
+    assert untouched["eigenvector_cosine_own_p"] == 1 / 1000 and turned["eigenvector_cosine_own_p"] > 0.01
 
 
 def test_the_exact_solution_in_mirrored_relus_is_perfect():
     data, W, b = solution()
     found = geometry("MD_ReLU", *split(W, b), data)
-    assert found["mirrored_pairs"] == found["abs_pairs"] == 5
-    for measure in ("test_mse", "centring_mean", "centre_error", "precision_error", "sphericity", "eigenvalue_error"):
+    assert found["abs_pairs"] == 5 and found["eigenvector_cosine_own_p"] == 1 / 1000
+    for measure in ("test_mse", "centring_mahalanobis", "centre_error", "precision_error"):
         assert found[measure] < 1e-10, measure
-    assert found["eigenvector_cosine"] == pytest.approx(1)
     doubled = split(W, b)[0]
     assert precision_error(doubled.T @ doubled, data.gaussian) == pytest.approx(1), "W'W calls it wrong by 100%"
-    assert sphericity(doubled, data.gaussian) == pytest.approx(sphericity_floor(10, 5))
 
 
 # -- planted defects, each with its closed form -------------------------------------------------------------------
@@ -88,67 +83,39 @@ def moved(W, b, by):
     return W, b - W @ by
 
 
-def test_a_moved_centre_is_told_in_both_units():
+def test_a_moved_centre_is_told():
     data, W, b = solution()
     by = torch.tensor([0.1, -0.2, 0.3, 0.0, 0.1], dtype=torch.float64)
     W, b = moved(*rotated(W, b, rotation(5)), by)
     g = data.gaussian
     torch.testing.assert_close(implied_centre(W, b), g.mean + by)
-    euclidean, mahalanobis = hyperplane_distances(W, b, g)
-    unit = W / W.norm(dim=1, keepdim=True)
-    torch.testing.assert_close(euclidean, (unit @ by).abs())
-    torch.testing.assert_close(mahalanobis, (W @ by).abs())  # rows of a whitening have w Sigma w' = 1
+    torch.testing.assert_close(offsets(W, b, g), -W @ by)  # rows of a whitening have w Sigma w' = 1
     found = geometry("MD_Abs", W, b, data)
     assert found["centre_error"] == pytest.approx(float(g.distance(g.mean + by)))
-    assert found["centring_mean"] == pytest.approx(float((unit @ by).abs().mean()))
-    assert found["centring_median"] == pytest.approx(float((unit @ by).abs().median()))
     assert found["centring_mahalanobis"] == pytest.approx(float((W @ by).abs().median()))
-    assert found["precision_error"] < 1e-10 and found["sphericity"] < 1e-10, "the shape is right"
+    assert found["precision_error"] < 1e-10, "the shape is right"
     assert found["test_mse"] > 0.01
 
 
-def test_centring_is_in_the_units_that_it_says():
-    """Input in other units: Mahalanobis distances stay, Euclidean ones scale. The length of a row is in neither."""
+def test_centring_is_in_mahalanobis_units():
+    """In other units of the input, and with longer rows, it stays."""
     data, W, b = solution()
     g = data.gaussian
     W, b = moved(W, b, torch.ones(5, dtype=torch.float64))
-    for ours, theirs in zip(hyperplane_distances(3 * W, 3 * b, g), hyperplane_distances(W, b, g), strict=True):
-        torch.testing.assert_close(ours, theirs)
+    torch.testing.assert_close(offsets(3 * W, 3 * b, g), offsets(W, b, g))
     tenfold = Gaussian(10 * g.mean, 100 * g.covariance)
-    (euclid, mahalanobis), (euclid10, mahalanobis10) = (
-        hyperplane_distances(W, b, g), hyperplane_distances(W / 10, b, tenfold),
-    )  # fmt: skip
-    torch.testing.assert_close(10 * euclid, euclid10)
-    torch.testing.assert_close(mahalanobis, mahalanobis10)
+    torch.testing.assert_close(offsets(W / 10, b, tenfold), offsets(W, b, g))
 
 
-def test_a_scale_is_seen_by_the_precision_error_and_not_by_sphericity():
+def test_a_scale_is_seen_by_the_precision_error_and_the_lengths():
     data, W, b = solution()
     metric = pullback_metric("MD_Abs", 1.1 * W, 1.1 * b, data.test[0])
     assert precision_error(metric, data.gaussian) == pytest.approx(1.1**2 - 1)
-    assert sphericity(1.1 * W, data.gaussian) < 1e-10
-    errors = geometry("MD_Abs", 1.1 * W, 1.1 * b, data)
-    assert errors["eigenvalue_error"] == pytest.approx(2 * math.log(1.1)) and errors["eigenvector_cosine"] > 0.999
-    assert errors["test_mse"] == pytest.approx(0.01 * float(data.test[1].square().mean()))
-
-
-def test_one_row_of_twice_the_length_is_not_spherical():
-    data, W, _ = solution()
-    W = W.clone()
-    W[0] *= 2
-    diagonal = np.array([4, 1, 1, 1, 1]) / (8 / 5)
-    assert sphericity(W, data.gaussian) == pytest.approx(float(np.linalg.norm(diagonal - 1)))
-
-
-@pytest.mark.parametrize(("k", "d"), [(3, 3), (4, 2), (7, 3), (20, 10), (2, 5)])
-def test_no_whitening_is_below_the_floor_and_tight_frames_reach_it(k, d):
-    gaussian = draw(f"gaussian-{d}", 10).gaussian
-    W = rotation(max(k, d))[:k, :d] @ gaussian.whitening
-    if k >= d:
-        assert sphericity(W, gaussian) == pytest.approx(sphericity_floor(k, d), abs=1e-6)
-    for seed in range(20):
-        noise = torch.randn(k, d, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-        assert sphericity(noise, gaussian) > sphericity_floor(k, d)
+    cosines, ratios = matched(1.1 * W, data.gaussian)
+    assert ratios.mean() == pytest.approx(2 * math.log(1.1)) and cosines.mean() > 0.999
+    assert geometry("MD_Abs", 1.1 * W, 1.1 * b, data)["test_mse"] == pytest.approx(
+        0.01 * float(data.test[1].square().mean())
+    )
 
 
 def test_the_pullback_metric_is_that_of_autograd():
@@ -228,7 +195,7 @@ def test_p_values_of_random_exact_solutions_are_uniform(k, d):
 
     gaussian = draw(f"gaussian-{d}", 10).gaussian
     several = [rotation_frame(k, d, s) @ gaussian.whitening for s in range(300)]
-    p = [measures.eigen_recovery(W, gaussian, 199)["eigenvector_cosine_own_p"] for W in several]
+    p = [measures.share_as_aligned(W, gaussian, 199) for W in several]
     assert kstest(p, "uniform").pvalue > 1e-4
 
 
@@ -242,8 +209,8 @@ def rotation_frame(k, d, seed):
 def test_eigenvectors_planted_among_random_rows_are_found():
     gaussian = draw("gaussian-5", 10).gaussian
     W = torch.cat([rotation(5) @ gaussian.whitening, gaussian.whitening])
-    found = measures.eigen_recovery(W, gaussian)
-    assert found["eigenvector_cosine"] == pytest.approx(1) and found["eigenvector_cosine_own_p"] == 1 / 1000
+    assert matched(W, gaussian)[0].mean() == pytest.approx(1)
+    assert measures.share_as_aligned(W, gaussian) == 1 / 1000
 
 
 # -- invariances --------------------------------------------------------------------------------------------------
@@ -263,7 +230,7 @@ def test_the_order_of_units_changes_nothing(network):
         drawn = 0.06 if name == "eigenvector_cosine_own_p" else 1e-12  # of random rotations
         assert first[name] == pytest.approx(second[name], rel=1e-9, abs=drawn), name
     if network == "MD_ReLU":
-        assert first["mirrored_pairs"] == first["abs_pairs"] == 1
+        assert first["abs_pairs"] == 1
 
 
 def test_a_rotation_leaves_everything_but_the_rows_themselves():
@@ -271,9 +238,10 @@ def test_a_rotation_leaves_everything_but_the_rows_themselves():
     W = torch.randn(5, 5, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
     b = -(W * data.train[0][:5]).sum(1)
     first, second = (geometry("MD_Abs", *n, data) for n in ((W, b), rotated(W, b, rotation(5))))
-    for name in ("train_mse", "test_mse", "centre_error", "precision_error"):
+    for name in ("test_mse", "centre_error", "precision_error"):
         assert first[name] == pytest.approx(second[name]), name
-    assert first["eigenvector_cosine"] != pytest.approx(second["eigenvector_cosine"], abs=1e-3)
+    cosine, turned = (matched(V, data.gaussian)[0].mean() for V in (W, rotation(5) @ W))
+    assert cosine != pytest.approx(turned, abs=1e-3)
 
 
 def test_a_change_of_input_coordinates_leaves_what_is_in_mahalanobis_units():
@@ -283,8 +251,7 @@ def test_a_change_of_input_coordinates_leaves_what_is_in_mahalanobis_units():
     b, g = torch.randn(5, generator=generator, dtype=torch.float64), data.gaussian
     there = Gaussian(A @ g.mean, A @ g.covariance @ A.T)
     V = W @ torch.linalg.inv(A)
-    assert sphericity(V, there) == pytest.approx(sphericity(W, g))
-    torch.testing.assert_close(hyperplane_distances(V, b, there)[1], hyperplane_distances(W, b, g)[1])
+    torch.testing.assert_close(offsets(V, b, there), offsets(W, b, g))
     torch.testing.assert_close(there.distance(implied_centre(V, b)), g.distance(implied_centre(W, b)))
 
 
@@ -333,30 +300,16 @@ def test_a_network_that_diverged_has_no_geometry():
     assert geometry("MD_Abs", W.float(), b.float(), data)["precision_error"] < 1e-5, "float32 is taken as it is"
 
 
-def test_the_best_run_is_the_lowest_finite_one():
-    assert best([3.0, float("nan"), 1.0, float("inf"), 2.0]) == 2
-    with pytest.raises(ValueError, match="none of the 2"):
-        best([float("nan"), float("inf")])
-
-
 # -- planted mistakes ---------------------------------------------------------------------------------------------
 
 # what is wrong: (where, function, right text, wrong text, the test that fails)
 MISTAKES = {
-    "not divided by the length": (
-        measures, "_offsets", "value / W.norm(dim=1)", "value", "test_a_moved_centre_is_told_in_both_units"),
     "variance for its root": (
-        measures, "_offsets", "sum(1).sqrt()", "sum(1)", "test_centring_is_in_the_units_that_it_says"),
+        measures, "offsets", "sum(1).sqrt()", "sum(1)", "test_centring_is_in_mahalanobis_units"),
     "bias of the other sign": (
-        measures, "_offsets", "gaussian.mean + b", "gaussian.mean - b", "test_a_moved_centre_is_told_in_both_units"),
+        measures, "offsets", "gaussian.mean + b", "gaussian.mean - b", "test_a_moved_centre_is_told"),
     "centre of the other sign": (
-        measures, "implied_centre", "-torch", "torch", "test_a_moved_centre_is_told_in_both_units"),
-    "covariance left out": (
-        measures, "sphericity", "W @ gaussian.covariance @ W.T", "W @ W.T",
-        "test_one_row_of_twice_the_length_is_not_spherical"),
-    "not scaled": (
-        measures, "sphericity", " / M.diagonal().mean()", "",
-        "test_a_scale_is_seen_by_the_precision_error_and_not_by_sphericity"),
+        measures, "implied_centre", "-torch", "torch", "test_a_moved_centre_is_told"),
     "covariance for precision": (
         measures, "precision_error", "gaussian.precision)", "gaussian.covariance)",
         "test_precision_error_of_nothing_is_one"),
@@ -379,7 +332,7 @@ MISTAKES = {
     "signed cosines": (measures, "_matches", ".abs().numpy()", ".numpy()",
         "test_matching_is_one_to_one_and_optimal"),
     "length for its inverse square": (
-        measures, "_matches", "-2 *", "2 *", "test_a_scale_is_seen_by_the_precision_error_and_not_by_sphericity"),
+        measures, "_matches", "-2 *", "2 *", "test_a_scale_is_seen_by_the_precision_error_and_the_lengths"),
 }  # fmt: skip
 
 

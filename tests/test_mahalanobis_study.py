@@ -19,9 +19,9 @@ from book.chapters.mahalanobis.settings import Settings
 from book.claims.judge import judge
 from book.measures.distances import measures as of_weights
 from book.measures.distances.measures import mean_squared_error, rotated
-from book.measures.distances.results import ARMS, arm, errors, measures, runs_of
+from book.measures.distances.results import ARMS, DistanceArm, arm, errors, measures, runs_of
 from book.measures.distances.study import STUDIES, DistanceStudy
-from book.measures.tables import Tables
+from book.measures.tables import Tables, numbered
 from book.records import replay
 from book.records.store import Store
 from book.site import verify
@@ -295,14 +295,22 @@ def test_growing_gradients_carry_adam_to_its_bound(growth):
         assert 0 < way <= most and (way > 0.97 * most) == (growth > 1)
 
 
+def test_the_best_trial_has_the_lowest_finite_error():
+    study = replace(EIGHT, networks=("MD_Abs",))
+    rows = {("MD_Abs", t): {"validation_mse": e} for t, e in zip((3, 5, 8), (np.nan, 2.0, np.inf), strict=True)}
+    found = DistanceArm("", study, numbered(rows, ("network", "trial"), ["validation_mse"]), [])
+    assert found.best() == {"MD_Abs": 5} and found.trials == 3
+
+
 def test_a_network_is_compared_with_its_own_rotations():
     gaussian = draw("gaussian-4", 10).gaussian
     W, _ = exact(gaussian)
-    same = of_weights.own_rotations(W, gaussian, 50)
-    assert ((same > 0) & (same < 0.9999)).all() and len(set(same.round(6))) > 40
-    assert of_weights.own_rotations(torch.eye(4).double(), gaussian, 50).std() > 0
-    turns = torch.from_numpy(ortho_group.rvs(4, size=50, random_state=0))  # one at a time
-    assert same == pytest.approx([of_weights.matched(Q @ W, gaussian)[0].mean() for Q in turns])
+    turns = torch.from_numpy(ortho_group.rvs(4, size=50, random_state=0))
+    for V in (W, turns[3] @ W, torch.eye(4).double()):
+        least = of_weights.matched(V, gaussian)[0].mean()
+        as_good = sum(of_weights.matched(Q @ V, gaussian)[0].mean() >= least for Q in turns)  # one at a time
+        assert of_weights.share_as_aligned(V, gaussian, 50) == (1 + as_good) / 51
+    assert of_weights.share_as_aligned(W, gaussian, 50) == 1 / 51 and as_good > 0
 
 
 def exact_arm(trials: int = 3, name: str = "d = 2"):

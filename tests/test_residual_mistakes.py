@@ -44,8 +44,8 @@ def numbers_of_a_run():
     known[AFTER, [ACROSS, ALIKE]], known[BEFORE, [ACROSS, ALIKE]] = (0.5, 0.2), (-0.3, -0.1)
     effects = results.effects(run)
     np.testing.assert_allclose(effects, np.repeat(known[:, None], 4, 1))
-    np.testing.assert_allclose(results.measured_effects(run), np.repeat(known[:, None], len(MEASURES), 1))
-    np.testing.assert_allclose(results.half_effects(run)[AFTER, :, ACROSS], 0.4)
+    np.testing.assert_allclose(results.effects(run, "segment_measure"), np.repeat(known[:, None], len(MEASURES), 1))
+    np.testing.assert_allclose(results.effects(run, "segment_half")[AFTER, :, ACROSS], 0.4)
     np.testing.assert_allclose(results.learned_contrast(effects), 0.3 + 0.2)
     np.testing.assert_allclose(results.rise(run)[AFTER], np.array([0.6, 0.3]) / 12)  # at one of twelve inner points
 
@@ -74,7 +74,7 @@ def numbers_of_random_arrays():
             at_place = [after[-1] - before[-1] for before, after in zip(*volume[:, 3, kind], strict=True)]
             assert np.isclose(results.changes(run)[kind], np.mean(at_place) / k)
         ranges = [max(v) - min(v) for v in volume[i, 1, ACROSS]]
-        assert np.isclose(results.spread(run)[i, 1], np.mean(ranges) / k)
+        assert np.isclose(results.finite_mean(results.spreads(run))[i, 1], np.mean(ranges) / k)
         assert np.isclose(results.entropy_rank(run)[i], rank_correlation(run, "plane", i))
         own = [rank_correlation(run, "planes", (i, p), in_triangle(15)) for p in range(4)]
         of_one = rank_correlation(run, "plane", i, in_triangle(11))
@@ -154,8 +154,8 @@ MISTAKES = {
                                 "mean((0, 2, 3), keepdim=True)", colours_of_views),
     "never mirrored": (augmentation, "_resized_crop", "-1.0, 1.0)", "1.0, 1.0)", crops_of_views),
     "never resized": (augmentation, "_resized_crop", "clamp(max=1.0)", "clamp(min=1.0)", crops_of_views),
-    "not for each output": (results, "effects", " / outputs(run)", "", numbers_of_a_run),
-    "k values on every sphere": (results, "used", '"sphere": k - 1', '"sphere": k', numbers_of_a_run),
+    "not for each output": (results, "effects", "k = outputs(run)", "k = 1", numbers_of_a_run),
+    "k values on every sphere": (results, "_used", '"sphere": k - 1', '"sphere": k', numbers_of_a_run),
     "contrast the wrong way round": (
         results, "learned_contrast", "contrast[..., AFTER, :] - contrast[..., BEFORE, :]",
         "contrast[..., BEFORE, :] - contrast[..., AFTER, :]", numbers_of_a_run),

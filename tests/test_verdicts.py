@@ -16,7 +16,6 @@ from book.claims.judge import Amendment, Arm, Claim, Finding, Part, Worst, after
 from book.claims.ledger import bound
 from book.claims.statistics import Estimate, holm
 from book.claims.verdicts import AMENDED, CONTRADICTION, LATE
-from book.measures.tables import Records
 from book.records import kept, paths
 
 
@@ -401,15 +400,6 @@ def test_a_claim_about_formulas_is_judged_without_records():
     )
     assert row["arms"][0]["name"] == "formulas" and row["record"] == [] and row["kind"] == "own"
     assert row["arms"][0]["text"] == "R = 1, here"
-
-
-def test_what_is_made_of_records_is_made_once():
-    def make(name, records):
-        made.append(name)
-        return name, len(records)
-
-    made, records = [], Records(iter([1, 2]))
-    assert records.once(make, "a") == records.once(make, "a") == ("a", 2) and made == ["a"]
 
 
 # -- kept rows ----------------------------------------------------------------------------------------------------

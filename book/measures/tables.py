@@ -100,20 +100,6 @@ def wide(table: pd.DataFrame, number: str) -> pd.DataFrame:
     return sound.pivot(index="seed", columns="architecture", values=number)
 
 
-class Records(list):
-    """Records, and what was made of them for figures: arms are expensive, and many cells share them."""
-
-    def __init__(self, records: Iterable[Record] = ()):
-        super().__init__(records)
-        self._made: dict[tuple, Any] = {}
-
-    def once(self, make: Callable[..., Any], *arguments: Any) -> Any:
-        """make(*arguments, self), from the second call on as it was; the arguments must be hashable."""
-        if (make, *arguments) not in self._made:
-            self._made[make, *arguments] = make(*arguments, self)
-        return self._made[make, *arguments]
-
-
 def numbered(rows: dict[tuple, dict], names: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
     """The rows by these columns as numbers, NaN where one is missing, sorted by an index of their keys.
 

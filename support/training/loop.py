@@ -191,16 +191,12 @@ class Course:
         checkpoints.write(self.options.checkpoint, self.identity, note, tensors)
 
 
-def recorded(
-    advance: Callable[[int], None], steps: int, progress: Callable[[int, int], None] | None = None
-) -> Iterator[int]:
+def recorded(advance: Callable[[int], None], steps: int) -> Iterator[int]:
     """Trains from the start, without checkpoints, and yields at each recorded step."""
     at = recorded_steps(steps)
     for number in range(steps + 1):
         if number:
             advance(number)
-            if progress is not None:
-                progress(number, steps)
         if number in at:
             yield number
 

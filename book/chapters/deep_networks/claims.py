@@ -128,7 +128,7 @@ from book.chapters.deep_networks.study import STUDIES
 from book.claims.judge import Amendment, Arm, Part, amended, claim, own
 from book.measures.residual import dimmed, numbers, own_boundaries, results
 from book.measures.residual.results import ResidualArm
-from book.measures.tables import Records, Tables
+from book.measures.tables import Tables
 
 SHARE = 0.5  # of the contrast, or of the rise
 MOST = 0.7  # of a dip
@@ -157,8 +157,8 @@ DEEP, SHALLOW = "ResNet-34", "ResNet-10, 40 epochs"  # that fit their images abo
 
 def arms(records) -> dict[str, ResidualArm]:
     """The records of all arms by name, for figures."""
-    records = records if isinstance(records, Records) else Records(records)
-    return {name: records.once(results.arm, name, STUDIES[study], act) for name, (study, act) in ARMS.items()}
+    every = list(records)
+    return {name: results.arm(name, STUDIES[study], act, every) for name, (study, act) in ARMS.items()}
 
 
 # -- arms ---------------------------------------------------------------------------------------------------------

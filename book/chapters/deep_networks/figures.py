@@ -19,7 +19,6 @@ from book.measures.residual import clusters, dimmed, lines, results, slopes
 from book.measures.residual.dimmed import PAIRS
 from book.measures.residual.results import ResidualArm
 from book.measures.residual.study import ResidualStudy
-from book.measures.tables import Records
 
 NO_IMAGES = "The images themselves are not at hand where this page was built, so only the curves are drawn. "
 
@@ -27,7 +26,7 @@ NO_IMAGES = "The images themselves are not at hand where this page was built, so
 @cache
 def recorded() -> dict[str, ResidualArm]:
     """The recorded networks by the names of claims."""
-    return arms(Records(chapters.tables().records))
+    return arms(chapters.tables().records)
 
 
 def protocol(name: str) -> str:

@@ -300,7 +300,9 @@ def relu_figure(gelu: ResidualArm, relu: ResidualArm):
     values, across a boundary and within one class; right, at how many images the Jacobian has full rank."""
     fig, (left, right) = figures.subplots(1, 2, height=3.2, width_ratios=(1.5, 1))
     for arm, name, hue in ((gelu, "GELU", "black"), (relu, "ReLU", figures.HUES["relu"])):
-        found = np.stack([results.half_effects(run)[AFTER] for run in arm.of().values()])  # (networks, 4, 2)
+        found = np.stack(
+            [results.effects(run, "segment_half")[AFTER] for run in arm.of().values()]
+        )  # (networks, 4, 2)
         for kind, line, word in KINDS:
             left.plot(STAGES, found[..., kind].T, line, color=hue, linewidth=0.5, alpha=0.4)
             left.plot(STAGES, found[..., kind].mean(0), line, color=hue, linewidth=2.2, label=f"{name}, {word}")

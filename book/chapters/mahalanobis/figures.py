@@ -14,7 +14,6 @@ from book.figures.figures import show
 from book.measures.distances import results
 from book.measures.distances.results import DistanceArm
 from book.measures.distances.study import DistanceStudy
-from book.measures.tables import Records
 from book.records import derived
 from book.records.store import Record
 from support.networks.distance_networks import exact
@@ -31,7 +30,7 @@ ROWS = {
 @cache
 def judged() -> list[DistanceArm]:
     """The arms that judge the networks, by the names of ROWS, each with its measures and records."""
-    arms = [arm for arm in results.arms(Records(chapters.tables().records)) if arm.trials]
+    arms = [arm for arm in results.arms(chapters.tables().records) if arm.trials]
     return [replace(arm, name=ROWS[arm.name]) for arm in arms]
 
 

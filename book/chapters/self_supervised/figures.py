@@ -17,7 +17,6 @@ from book.figures.figures import show
 from book.measures.residual import clusters, lines, results, slopes
 from book.measures.residual.results import ResidualArm
 from book.measures.residual.study import ResidualStudy
-from book.measures.tables import Records
 from support.networks.data import load
 from support.training.residual.augmentation import view
 
@@ -29,7 +28,7 @@ DIGITS_SHOWN = "scikit-learn's digits, which have no colours"
 @cache
 def recorded(study: str) -> ResidualArm:
     """The recorded networks of a study."""
-    return results.arm(study, chapters.studies()[study], "gelu", Records(chapters.tables().records))
+    return results.arm(study, chapters.studies()[study], "gelu", chapters.tables().records)
 
 
 def between_images() -> None:

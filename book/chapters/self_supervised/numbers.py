@@ -47,7 +47,9 @@ def _raw_probe(tables: Tables) -> float:
 
 def untrained_elsewhere(tables: Tables) -> np.ndarray:
     """The effects of untrained encoders on images that are not normalised, at the places of SimCLR's boundary."""
-    return np.array([results.raw_effects(run)[BEFORE, FEATURES, SAME_PLACES, ACROSS] for run in _simclr(tables)])
+    return np.array(
+        [results.effects(run, "raw_measure")[BEFORE, FEATURES, SAME_PLACES, ACROSS] for run in _simclr(tables)]
+    )
 
 
 def _least_of_six(study: str) -> Callable[[Tables], float]:

@@ -20,8 +20,6 @@ from book.measures.residual.results import (
     SAME_PLACES,
     ResidualArm,
     effects,
-    measured_effects,
-    raw_effects,
 )
 from book.measures.residual.volumes import MEASURES
 from book.records.store import Record
@@ -55,7 +53,7 @@ def last_effects(networks: dict[str, list]) -> dict[str, np.ndarray]:
 
 def under_each_measure(arm: ResidualArm, objective: str) -> dict[str, np.ndarray]:
     """Of each measure the effects, after training, of the encoders that count: (encoders, 2) [across or within]."""
-    found = np.array([measured_effects(run)[AFTER] for run in counted(arm, objective).values()])
+    found = np.array([effects(run, "segment_measure")[AFTER] for run in counted(arm, objective).values()])
     return {measure: found[:, MEASURES.index(measure)] for measure in IN_WORDS}
 
 
@@ -117,8 +115,8 @@ def normalisation_figure(arm: ResidualArm):
 def with_and_without(run: Record) -> np.ndarray:
     """(3, 2, 2) [how, network, kind]: the effects of an encoder with normalisation, without it at the same places,
     and without it at the boundary that the probe then has."""
-    raw = raw_effects(run)[:, FEATURES]
-    return np.stack([measured_effects(run)[:, FEATURES], raw[:, SAME_PLACES], raw[:, RAW_BOUNDARY]])
+    raw = effects(run, "raw_measure")[:, FEATURES]
+    return np.stack([effects(run, "segment_measure")[:, FEATURES], raw[:, SAME_PLACES], raw[:, RAW_BOUNDARY]])
 
 
 def measures_figure(arm: ResidualArm):

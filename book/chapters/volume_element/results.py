@@ -9,7 +9,7 @@ import pandas as pd
 from book.chapters.volume_element.study import STUDIES, VolumeStudy
 from book.measures.sigmoid import views
 from book.measures.sigmoid.numbers import LEAST_PAIRS, at, at_epoch, crest_distances, entropy_ranks, weights  # noqa: F401
-from book.measures.tables import Records, Tables, numbered
+from book.measures.tables import Tables, numbered
 from book.records.store import Record
 from support.geometry.boundary import Pairs, candidates, find_pairs
 from support.networks.sigmoid import logits
@@ -79,8 +79,8 @@ def arm(name: str, study: VolumeStudy, records: Iterable) -> VolumeArm:
 
 def arms(records) -> list[VolumeArm]:
     """All tasks, those without records too."""
-    records = records if isinstance(records, Records) else Records(records)
-    return [records.once(arm, name, STUDIES[study]) for name, study in ARMS.items()]
+    every = list(records)
+    return [arm(name, STUDIES[study], every) for name, study in ARMS.items()]
 
 
 def recorded(tables: Tables, name: str) -> VolumeArm:

@@ -10,7 +10,6 @@ in which the data vary most.
     mismatch(hidden_metrics(network, x, labels, frame.basis), frame.covariances)      # (C,), nats
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,7 @@ from support.defaults import pinned
 from support.geometry.boundary import candidates, find_pairs, measure, summary
 from support.geometry.checks import SingularMetric
 from support.geometry.class_metrics import Frame, mismatch
-from support.geometry.jacobians import load_forward_mode
-from support.geometry.pullback import full_rank_log_volume
+from support.geometry.pullback import log_volume_along
 from support.networks.architectures import restored
 from support.networks.data import Dataset
 from support.networks.layers import OffsetL2
@@ -87,13 +85,6 @@ def hidden_metrics(network: nn.Sequential, x: Tensor, labels: Tensor, basis: Ten
     return torch.einsum("hi,ch,hj->cij", A, squares, A)
 
 
-def log_volume(f: Callable, x: Tensor, basis: Tensor) -> Tensor:
-    """Log-volume, (N,) in nats, that f, (N, D) -> (N, m), pulls back to the directions `basis`, (D, k)."""
-    load_forward_mode()
-    J = torch.vmap(lambda u: torch.func.jvp(f, (x,), (u.expand_as(x),))[1])(basis.T)
-    return full_rank_log_volume(J.permute(1, 2, 0), 0)
-
-
 def metrics(network: nn.Sequential, x: Tensor, labels: Tensor, frame: Frame) -> dict[str, Tensor]:
     """Measures of one network's metric at the members of each class, (C,) unless stated.
 
@@ -134,7 +125,7 @@ def boundaries(
         result = {}
         for name, (layers, basis) in parts.items():
             try:
-                measured = measure(lambda x, f=network[:layers], U=basis: log_volume(f, x, U), found, points)
+                measured = measure(lambda x, f=network[:layers], U=basis: log_volume_along(f, x, U), found, points)
             except SingularMetric:
                 measured = measure(lambda x: x.new_full((len(x),), torch.nan), found, points)
             result[name] = summary(measured.arrays())

@@ -27,14 +27,6 @@ def mean_squared_error(network: str, W, b, x, y) -> float:
         return float((module(network, W, b)(x) - y).square().mean())
 
 
-def best(validation_errors) -> int:
-    """Position of the lowest finite validation error; a ValueError where none is finite."""
-    errors = np.asarray(validation_errors, float)
-    if not np.isfinite(errors).any():
-        raise ValueError(f"none of the {errors.size} validation errors is finite")
-    return int(np.nanargmin(np.where(np.isfinite(errors), errors, np.nan)))
-
-
 # Pairs of ReLUs: relu(z)^2 + relu(-z)^2 = z^2, so a pair w' = -w, b' = -b acts as one Abs unit
 
 
@@ -59,7 +51,7 @@ def pair_mismatch(W, b, gaussian: Gaussian, pairs) -> dict[str, np.ndarray]:
     i, j = torch.tensor(pairs, dtype=torch.long).reshape(-1, 2).T
     lengths = W.norm(dim=1)
     unit = W / lengths[:, None]
-    offset = _offsets(W, b, gaussian)[1]
+    offset = offsets(W, b, gaussian)
     found = {
         "direction": (unit[i] + unit[j]).norm(dim=1),
         "length": (lengths[i] / lengths[j]).log().abs(),
@@ -88,19 +80,9 @@ def deduplicated(k: int, pairs) -> list[int]:
 # Centring
 
 
-def hyperplane_distances(W, b, gaussian: Gaussian) -> tuple[torch.Tensor, torch.Tensor]:
-    """Distance of the mean to each hyperplane w.x + b = 0, (k,), in input units and in Mahalanobis units.
-
-    |w.mean + b| / |w|, whose mean over all units is the paper's measure, and |w.mean + b| / sqrt(w^T Sigma w).
-    """
-    euclidean, mahalanobis = _offsets(W, b, gaussian)
-    return euclidean.abs(), mahalanobis.abs()
-
-
-def _offsets(W, b, gaussian):
-    value = W @ gaussian.mean + b
-    spread = ((W @ gaussian.covariance) * W).sum(1).sqrt()
-    return value / W.norm(dim=1), value / spread
+def offsets(W, b, gaussian: Gaussian) -> torch.Tensor:
+    """Signed distance of the mean to each hyperplane w.x + b = 0, (k,), in Mahalanobis units."""
+    return (W @ gaussian.mean + b) / ((W @ gaussian.covariance) * W).sum(1).sqrt()
 
 
 def implied_centre(W, b) -> torch.Tensor:
@@ -109,21 +91,6 @@ def implied_centre(W, b) -> torch.Tensor:
 
 
 # Whitening
-
-
-def sphericity(W, gaussian: Gaussian) -> float:
-    """Frobenius norm of S - I, as in the paper: S = W Sigma W^T over the mean of its diagonal. 0 if W whitens."""
-    M = W @ gaussian.covariance @ W.T
-    return float((M / M.diagonal().mean() - torch.eye(len(W), dtype=W.dtype)).norm())
-
-
-def sphericity_floor(k: int, d: int) -> float:
-    """The least sphericity of k rows in d dimensions: 0 up to k = d, then sqrt(k (k - d) / d), as S has rank d.
-
-    >>> [round(sphericity_floor(k, d), 2) for k, d in ((2, 2), (4, 2), (20, 10), (200, 100))]
-    [0.0, 2.0, 4.47, 14.14]
-    """
-    return (k * max(k - d, 0) / d) ** 0.5
 
 
 def pullback_metric(network: str, W, b, x) -> torch.Tensor:
@@ -181,60 +148,38 @@ def _turns(k: int, rotations: int) -> torch.Tensor:
     return torch.from_numpy(ortho_group.rvs(k, size=rotations, random_state=0).reshape(rotations, k, k))
 
 
-def own_rotations(W, gaussian: Gaussian, rotations: int) -> np.ndarray:
-    """Mean |cosine| of the matches for random rotations Q W of a network's own rows, which an MD_Abs cannot tell."""
+def share_as_aligned(W, gaussian: Gaussian, rotations: int = ROTATIONS) -> float:
+    """The share of random rotations Q W of a network's rows, which an MD_Abs cannot tell from these, whose mean
+    |cosine| with the eigenvectors is at least as large; the rows themselves count among them."""
+    least = matched(W, gaussian)[0].mean()
     turned = _turns(len(W), rotations) @ W
-    return np.array([cosines.mean() for cosines, _ in _matches(turned, gaussian)])
-
-
-def eigen_recovery(W, gaussian: Gaussian, rotations: int = ROTATIONS) -> dict[str, float]:
-    """Mean |cosine| and mean |log eigenvalue ratio| of the matches of the rows with eigenvectors.
-
-    "eigenvector_cosine_own_p" is the share of random rotations of these rows, with the rows themselves among them,
-    whose cosine is at least as large.
-    """
-    cosines, ratios = matched(W, gaussian)
-    as_good = int((own_rotations(W, gaussian, rotations) >= cosines.mean()).sum())
-    return {
-        "eigenvector_cosine": float(cosines.mean()),
-        "eigenvector_cosine_own_p": (1 + as_good) / (1 + rotations),
-        "eigenvalue_error": float(ratios.mean()),
-    }
+    as_good = sum(bool(cosines.mean() >= least) for cosines, _ in _matches(turned, gaussian))
+    return (1 + as_good) / (1 + rotations)
 
 
 # All of them
 
 
 def geometry(network: str, W, b, data: DistanceData, rotations: int = ROTATIONS) -> dict[str, float]:
-    """Every measure of one network as a number; of an MD_ReLU, sphericity and recovery without the second of a pair.
+    """Every measure of one network as a number, on fresh points.
 
-    "train_mse", "test_mse"; "centring_mean" and "centring_median" over the units in input units,
-    "centring_mahalanobis" their median in Mahalanobis units, "centre_error" the Mahalanobis distance of the implied
-    centre to the mean; "precision_error" of the pullback metric on the test points; "sphericity" and
-    "sphericity_excess" over the floor; the entries of `eigen_recovery`. An MD_ReLU has "mirrored_pairs" and
-    "abs_pairs" as well.
+    "test_mse"; "centring_mahalanobis", the median size of `offsets`; "centre_error", the Mahalanobis distance of the
+    implied centre to the mean; "precision_error" of the pullback metric; "eigenvector_cosine_own_p", the
+    `share_as_aligned`, of an MD_ReLU without the second of a pair. An MD_ReLU has "abs_pairs" as well.
 
     Raises ValueError for weights that are not finite.
     """
     W, b = W.double(), b.double()
     if not (W.isfinite().all() and b.isfinite().all()):
         raise ValueError(f"the weights of this {network} are not finite: it diverged")
-    gaussian, (x, y), (k, d) = data.gaussian, data.test, W.shape
-    euclidean, mahalanobis = hyperplane_distances(W, b, gaussian)
+    gaussian, (x, y), rows = data.gaussian, data.test, list(range(len(W)))
     found = {
-        "train_mse": mean_squared_error(network, W, b, *data.train),
         "test_mse": mean_squared_error(network, W, b, x, y),
-        "centring_mean": float(euclidean.mean()),
-        "centring_median": float(euclidean.quantile(0.5)),
-        "centring_mahalanobis": float(mahalanobis.quantile(0.5)),
+        "centring_mahalanobis": float(offsets(W, b, gaussian).abs().quantile(0.5)),
         "centre_error": float(gaussian.distance(implied_centre(W, b))),
         "precision_error": precision_error(pullback_metric(network, W, b, x), gaussian),
     }
-    rows = list(range(k))
     if network == "MD_ReLU":
-        mirrored, acting = mirrored_pairs(W), abs_pairs(W, b, gaussian)
-        found |= {"mirrored_pairs": len(mirrored), "abs_pairs": len(acting)}
-        rows = deduplicated(k, mirrored)
-    found["sphericity"] = sphericity(W[rows], gaussian)
-    found["sphericity_excess"] = found["sphericity"] - sphericity_floor(len(rows), d)
-    return found | eigen_recovery(W[rows], gaussian, rotations)
+        found["abs_pairs"] = len(abs_pairs(W, b, gaussian))
+        rows = deduplicated(len(W), mirrored_pairs(W))
+    return found | {"eigenvector_cosine_own_p": share_as_aligned(W[rows], gaussian, rotations)}

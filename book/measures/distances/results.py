@@ -1,14 +1,14 @@
 """Runs as arms and tables: every measure of every network of a study, from records or from what was just trained."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pandas as pd
 
-from book.measures.distances.measures import best
 from book.measures.distances.numbers import COLUMNS, error, geometry_of, weights  # noqa: F401
 from book.measures.distances.study import STUDIES, DistanceStudy
-from book.measures.tables import Records, numbered
+from book.measures.tables import numbered
 
 ARMS = {  # on which the claims are judged, and their studies
     "d = 2": "mahalanobis-2",
@@ -58,8 +58,8 @@ class DistanceArm:
     n = trials
 
     def best(self) -> dict[str, int]:
-        """For each network the trial with the lowest error on the validation points."""
-        return {n: int(self.of(n).index[best(self.of(n)["validation_mse"])]) for n in self.study.networks}
+        """For each network the trial with the lowest error on the validation points, NaN being the highest."""
+        return {n: int(self.of(n)["validation_mse"].fillna(math.inf).idxmin()) for n in self.study.networks}
 
     def of(self, network: str) -> pd.DataFrame:
         return self.table.loc[network] if len(self.table) else self.table
@@ -73,5 +73,5 @@ def arm(name: str, study: DistanceStudy, records) -> DistanceArm:
 
 def arms(records) -> list[DistanceArm]:
     """All arms, those without records too."""
-    records = records if isinstance(records, Records) else Records(records)
-    return [records.once(arm, name, STUDIES[study]) for name, study in ARMS.items()]
+    every = list(records)
+    return [arm(name, STUDIES[study], every) for name, study in ARMS.items()]

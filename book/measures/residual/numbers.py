@@ -22,7 +22,6 @@ from book.claims.judge import ABOVE_0, Arm, Part
 from book.claims.statistics import Estimate, mean_interval
 from book.claims.verdicts import LEAST_SEEDS
 from book.measures.residual import own_boundaries, results
-from book.measures.residual.places import ENDS_AND_CROSSING
 from book.measures.residual.results import LEAST_PAIRS
 from book.measures.residual.volumes import MEASURES
 from book.measures.tables import Tables
@@ -57,18 +56,20 @@ def _named(name: str, values: np.ndarray) -> dict[str, Any]:
     return {f"{name} {k} {w}": values[i, j] for i, w in enumerate(WHEN) for j, k in enumerate(KINDS)}
 
 
+def _each(values: np.ndarray) -> np.ndarray:
+    """The numbers of each pair, in place of their mean."""
+    return values
+
+
 def _effects(run: Any) -> dict[str, np.ndarray]:
     """By name (2, 2, P) [network, kind, pair]: "effect 1" to "effect 4", the same by the "half" of the singular
     values, "features effect" and so on; in nats per singular value that was used."""
-    k, arrays = results.outputs(run), run.arrays
-    parts = {"": (arrays["segment_volume"][..., ENDS_AND_CROSSING], k), "half ": (arrays["segment_half"], k // 2)}
     found = {}
-    for name, (few, used) in parts.items():
-        by_stage = results.matched_effects(few.astype(float)) / used
+    for name, stored in (("", "segment_volume"), ("half ", "segment_half")):
+        by_stage = results.effects(run, stored, mean=_each)
         found |= {f"{name}effect {s}": by_stage[:, s - 1] for s in STAGES}
-    if "segment_measure" in arrays:
-        effect = results.matched_effects(arrays["segment_measure"].astype(float))
-        effect /= results.used(run, effect.shape[1])[:, None, None]
+    if "segment_measure" in run.arrays:
+        effect = results.effects(run, "segment_measure", mean=_each)
         found |= {f"{name} effect": effect[:, m] for m, name in enumerate(MEASURES[: effect.shape[1]])}
     return found
 
@@ -83,20 +84,20 @@ def _volumes(run: Any, mean: Callable[[np.ndarray], np.ndarray]) -> dict[str, An
         numbers |= _named(name, effect) | {f"{measure}gain{stage}": contrast[1] - contrast[0]}
         if not measure:
             numbers |= {f"contrast{stage} {w}": x for w, x in zip(WHEN, contrast, strict=True)}
-    spread, nearer = mean(results.spreads(run)[1]), mean(results.nearer_of_pairs(run)[1])
+    spread, nearer = mean(results.spreads(run)[1]), mean(results.nearer(run)[1])
     return numbers | {f"{name} {s}": x[s - 1] for name, x in (("range", spread), ("nearer", nearer)) for s in STAGES}
 
 
 def of_pairs(run: Any) -> pd.DataFrame:
     """The numbers of each pair by the names of their means, a row for each."""
-    return pd.DataFrame(_volumes(run, lambda values: values))
+    return pd.DataFrame(_volumes(run, _each))
 
 
 def _without_normalisation(run: Any) -> dict[str, float]:
     """The effects on images that are not normalised."""
     if "raw_measure" not in run.arrays:
         return {}
-    raw = results.raw_effects(run)[1, 0]  # after training, by all singular values: (place, kind)
+    raw = results.effects(run, "raw_measure")[1, 0]  # after training, by all singular values: (place, kind)
     volume = run.arrays["raw_measure"][1, 0, results.RAW_BOUNDARY, results.ACROSS]
     enough = np.isfinite(volume).all(-1).sum() >= LEAST_PAIRS
     return {

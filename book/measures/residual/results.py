@@ -41,21 +41,30 @@ def _of_pairs(few: np.ndarray) -> np.ndarray:
     return few[..., 2] - few[..., :2].mean(-1)
 
 
-def matched_effects(few: np.ndarray) -> np.ndarray:
-    """The effects, (..., kind, P), of few (..., kind, P, 3); NaN for a pair that has not one of both kinds."""
-    effect = _of_pairs(few)
-    return np.where(np.isfinite(effect).all(-2, keepdims=True), effect, np.nan)
+def effects(
+    run: Record, stored: str = "segment_volume", mean: Callable[[np.ndarray], np.ndarray] = finite_mean
+) -> np.ndarray:
+    """Effects in nats per singular value that was used, means over the pairs that have one of both kinds.
+
+    stored: "segment_volume" or "segment_half", by all or by the larger half of the singular values, (2, 4, 2)
+    [network, stage, kind]; "segment_measure", of the last stage by each of the run's measures, (2, M, 2) [network,
+    measure, kind]; "raw_measure", the same on images that are not normalised, (2, M, 2, 2) [network, measure, place,
+    kind], at SAME_PLACES and RAW_BOUNDARY. mean: over the last axis, the pairs; by default without NaN.
+    """
+    few = run.arrays[stored].astype(float)
+    effect = _of_pairs(few[..., ENDS_AND_CROSSING] if stored == "segment_volume" else few)
+    found = mean(np.where(np.isfinite(effect).all(-2, keepdims=True), effect, np.nan))
+    k = outputs(run)
+    by_stage = {"segment_volume": np.array([k]), "segment_half": np.array([k // 2])}
+    used = by_stage[stored] if stored in by_stage else _used(k)[: found.shape[1]]
+    return found / used.reshape(-1, *[1] * (found.ndim - 2))
 
 
-def mean_effect(few: np.ndarray) -> np.ndarray:
-    """Their means, (..., kind), over the pairs."""
-    return finite_mean(matched_effects(few))
-
-
-def effects(run: Record) -> np.ndarray:
-    """(2, 4, 2) [network, stage, kind]: effects in nats per output."""
-    volume = run.arrays["segment_volume"].astype(float)
-    return mean_effect(volume[..., ENDS_AND_CROSSING]) / outputs(run)
+def _used(k: int) -> np.ndarray:
+    """How many of k singular values each of MEASURES uses."""
+    codes = min(k, HEAD)
+    used = {"top": min(TOP, k), "sphere": k - 1, "head": codes, "head_top": min(TOP, codes), "head_sphere": codes - 1}
+    return np.array([used.get(name, k) for name in MEASURES])
 
 
 def changes(run: Record) -> np.ndarray:
@@ -134,37 +143,6 @@ def by_line(runs: Iterable[Record], of: Callable[[Record], np.ndarray]) -> dict[
     return {length: mean for length, mean in means.items() if np.isfinite(mean).all()}
 
 
-def half_effects(run: Record) -> np.ndarray:
-    """(2, 4, 2) [network, stage, kind]: effects by the larger half of the singular values, in nats for each."""
-    return mean_effect(run.arrays["segment_half"].astype(float)) / (outputs(run) // 2)
-
-
-def measured_effects(run: Record) -> np.ndarray:
-    """(2, M, 2) [network, measure, kind]: effects of the last stage by each of the run's measures.
-
-    In nats per singular value that the measure uses.
-    """
-    found = mean_effect(run.arrays["segment_measure"].astype(float))
-    return found / used(run, found.shape[1])[:, None]
-
-
-def raw_effects(run: Record) -> np.ndarray:
-    """(2, M, 2, 2) [network, measure, place, kind]: effects of the last stage on images that are not normalised.
-
-    In nats per singular value that the measure uses. place: SAME_PLACES or RAW_BOUNDARY.
-    """
-    found = mean_effect(run.arrays["raw_measure"].astype(float))
-    return found / used(run, found.shape[1])[:, None, None]
-
-
-def used(run: Record, number: int) -> np.ndarray:
-    """How many singular values each of the first MEASURES uses, (number,)."""
-    k = outputs(run)
-    codes = min(k, HEAD)
-    used = {"top": min(TOP, k), "sphere": k - 1, "head": codes, "head_top": min(TOP, codes), "head_sphere": codes - 1}
-    return np.array([used.get(name, k) for name in MEASURES[:number]])
-
-
 def outputs(run: Record) -> int:
     """The number of outputs of every stage."""
     return run.arrays["spectrum"].shape[-1]
@@ -195,11 +173,6 @@ def spreads(run: Record) -> np.ndarray:
     return (volume.max(-1) - volume.min(-1)) / outputs(run)
 
 
-def spread(run: Record) -> np.ndarray:
-    """Their means, (2, 4), over the pairs."""
-    return finite_mean(spreads(run))
-
-
 def rise(run: Record) -> np.ndarray:
     """(2, 2) [network, kind]: mean log-volume over a triangle without its corners, minus theirs, nats per output."""
     volume = run.arrays["triangle_volume"].astype(float)
@@ -207,11 +180,6 @@ def rise(run: Record) -> np.ndarray:
 
 
 def nearer(run: Record) -> np.ndarray:
-    """The means, (2, 4), of `nearer_of_pairs`, over the segments with finite volumes."""
-    return finite_mean(nearer_of_pairs(run))
-
-
-def nearer_of_pairs(run: Record) -> np.ndarray:
     """(2, 4, P) [network, stage, pair]: how much nearer the volume peaks to the boundary than to the middle of a
     segment, in lengths of the segment, as in `geometry.boundary`."""
     profile = torch.from_numpy(run.arrays["segment_volume"][:, :, ACROSS, :, :-1].astype(float))  # (2, 4, P, T)

@@ -27,16 +27,7 @@ LEAST = 1e-9  # a singular value in a mean spectrum counts as at least this
 def train(specs: list[ResidualSpec], steps: int | None = None, **options) -> list[Measurement]:
     """Trains one network, as `support.training.residual.training.train`, and measures it untrained and trained.
 
-    Both are measured at the boundary that it has in the end. The arrays of its Measurement, with shapes, axes and
-    units in `records/README.md`:
-
-        "steps", "trained_epochs", and each of CURVES; with self-supervision "objective" instead of CURVES, and
-            "probe_train_accuracy", "probe_test_accuracy", "probe_raw_accuracy" (test images that are not normalised)
-        "crossing", "length", "spectrum", "segment_volume", "segment_half", "segment_rank", and "segment_measure" by
-            `volumes.measures`; with `raw` also "raw_measure"
-        "triangle_volume", "triangle_size", "line_volume", "line_class"
-        "plane_volume", "plane_entropy", "plane_class", and the same of "planes", with "images_volume" at their images
-
+    Both are measured at the boundary that it has in the end. `records/README.md` lists the arrays of its Measurement.
     What was not found or measured is NaN. With `line`, `plane` or `planes` 0 their arrays are left out.
     """
     return training.train(specs, steps, survey=Survey, **options)

@@ -27,7 +27,6 @@ NUMBERS = {
 }  # fmt: skip
 NEAR = 0.05  # of a segment: a peak that is nearer counts as at the boundary
 MARGIN_GRID = 201  # points a side of the square
-ROUNDING = 1e-3  # of a difference of logits in float32, far more than there is
 AT_A_TIME = 1024  # points of it: what they give stays in the processor's cache
 GRID, LARGEST = 60, 0.05  # points a side of the square; the share of them that counts as having the largest volume
 
@@ -131,18 +130,8 @@ def margin(run: Any) -> float:
     for some, away in zip(x.split(AT_A_TIME), apart.split(AT_A_TIME, 1), strict=True):
         if away[:, 0].min() >= least:  # so are all that follow
             break
-        other = away[own != _classes(w, some)]
-        least = min(least, float(other.min())) if len(other) else least
+        least = min([least, *away[own != logits(w, some).argmax(-1)].tolist()])
     return least if least < math.inf else math.nan
-
-
-def _classes(w: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
-    """The class of each point, (N,), of two. Most are decided in float32, which takes a third of the time."""
-    first, second = logits({name: value.float() for name, value in w.items()}, x.float()).unbind(-1)
-    close = (second - first).abs() < ROUNDING
-    found = (second > first).long()
-    found[close] = logits(w, x[close]).argmax(-1)
-    return found
 
 
 @cache

@@ -29,14 +29,7 @@ POINTS = 64  # on a line
 def train(specs: list[VolumeSpec], steps: int | None = None, **options) -> list[Measurement]:
     """Trains and measures a block, as `support.training.sigmoid.training.train`.
 
-    The arrays of a Measurement, with shapes and units in `records/README.md`; log-volumes are those of the last
-    hidden layer, and one singular point makes all of its group NaN:
-
-        "steps" and each of CURVES, "geometry_steps"
-        at the pairs of the last epoch the fields of `boundary.Measured`, "crossing", "effect" and so on
-        at the pairs of each epoch's own boundary the entries of `boundary.summary`, "own_effect" and so on
-        with several hidden layers the same of each layer at the pairs of the last epoch, "layer_effect" and so on
-        for tasks in the plane the weights, "W1", "b1", ...; for images the arrays of `between_images`
+    `records/README.md` lists the arrays of a Measurement, those of `look` among them.
     """
     return training.train(specs, steps, look=look, **options)
 
@@ -44,8 +37,9 @@ def train(specs: list[VolumeSpec], steps: int | None = None, **options) -> list[
 def look(spec: VolumeSpec, data: Task, weights: dict[int, dict[str, Tensor]]) -> dict[str, np.ndarray]:
     """The arrays of a `Measurement` about the geometry of one network, from its weights by epoch, in order.
 
-    All networks use the same candidate pairs of test points. NaN where the metric is singular. All segments
-    are measured together, so one singular point makes all of them NaN at that epoch.
+    At the pairs of the last epoch, of the last hidden layer ("layer_": of each), and at the pairs of each epoch
+    ("own_"). All networks use the same candidate pairs of test points. All segments are measured together, so one
+    point at which the metric is singular makes all of them NaN at that epoch.
     """
     x, labels = data.test
     first, second = candidates(labels, CANDIDATES * spec.pairs)
