@@ -74,7 +74,6 @@ def _each_side(f, path):
         return torch.stack([rows(f, x, 1) @ dx for x, dx in zip(middles, steps, strict=True)])
 
 
-@plain_attention()
 def geodesic(
     f: Callable, a: torch.Tensor, b: torch.Tensor, points: int = 33, bow: float = 0.0, steps: int = 500
 ) -> Geodesic:
@@ -121,12 +120,13 @@ def geodesic(
 
     start = (segment + bow * torch.sin(torch.pi * t) * aside)[1:-1].flatten()
     try:
-        found = least_squares(
-            lambda p: residuals(torch.from_numpy(p)).detach().numpy(),
-            start.numpy(),
-            lambda p: torch.func.jacfwd(residuals)(torch.from_numpy(p)).detach().numpy(),
-            **{"xtol": 1e-9, "ftol": 1e-12, "gtol": 1e-12, "max_nfev": steps},
-        )
+        with plain_attention():  # once, not for each of its many calls
+            found = least_squares(
+                lambda p: residuals(torch.from_numpy(p)).detach().numpy(),
+                start.numpy(),
+                lambda p: torch.func.jacfwd(residuals)(torch.from_numpy(p)).detach().numpy(),
+                **{"xtol": 1e-9, "ftol": 1e-12, "gtol": 1e-12, "max_nfev": steps},
+            )
     except RuntimeError as error:
         if "memory" in str(error):
             raise
