@@ -74,9 +74,12 @@ MISTAKES = {
     "alpha's gradient without its factor 2": (
         Group, "head_backward", 'dq_hh - 2 * p["mu"]', 'dq_hh - p["mu"]', "Abs-L2", "unit"),
     "root's derivative without its factor 2": (
-        Group, "head_backward", "(2 * logits.abs())", "logits.abs()", "ReLU-L2", "unit"),
+        Group, "head_backward", "x.div_(2) for x", "x for x", "ReLU-L2", "unit"),
     "OffsetL2 without its root": (Group, "logits", ".sqrt()", "", "ReLU-L2-Neg", "unit"),
-    "gradient through OffsetL2 without its factor 2": (Group, "head_backward", ".mul_(2)", "", "Abs-L2-Neg", "unit"),
+    "gradient through OffsetL2 without its factor 2": (
+        Group, "head_backward", "dy / logits.abs()", "dy / logits.abs() / 2", "Abs-L2-Neg", "unit"),
+    "gradient through OffsetL2 without its square": (
+        Group, "head_backward", "out=dh).mul_(h)", "out=dh)", "Abs-L2-Neg", "unit"),
     "another seed's weights at the end": (
         Stack, "weights", "spec = self.specs[m]", "spec = self.specs[0]", "ReLU", "unit"),
     "training images measured for the test set": (

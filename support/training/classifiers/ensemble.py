@@ -136,14 +136,20 @@ class Group:
 
     # -- forward ----------------------------------------------------------------------------------------------
 
-    def head_preactivation(self, h: Tensor) -> Tensor:
-        """(G, n, H) -> (G, C, n): output of the second Linear, or OffsetL2's squared distance."""
+    def head_preactivation(self, h: Tensor, squares: Tensor) -> Tensor:
+        """(G, n, H) -> (G, C, n): output of the second Linear, or OffsetL2's squared distance.
+
+        squares: scratch of h's shape, in which OffsetL2 leaves h^2 for `head_backward`.
+        """
         p = self.parameters
         if self.architecture.head == "offset_l2":
+            torch.mul(h, h, out=squares)
             weight = self.distance_weight()
-            constant = (weight * p["mu"] ** 2).sum(2)
-            return _project(h * h, weight) - 2 * _project(h, weight * p["mu"]) + constant[:, :, None]
-        v = _project(h, p["head"])
+            weighted = weight * p["mu"]
+            v = torch.bmm(squares, weight.transpose(1, 2)).baddbmm_(h, weighted.transpose(1, 2), alpha=-2)
+            return v.transpose(1, 2).contiguous().add_((weighted * p["mu"]).sum(2)[:, :, None])
+        v = torch.bmm(h, p["head"].transpose(1, 2))  # this order of the product is the fast one on a CPU
+        v = v.transpose(1, 2).contiguous()
         return v.add_(p["head_bias"][:, :, None]) if self.architecture.output_bias else v
 
     def distance_weight(self) -> Tensor:
@@ -163,15 +169,17 @@ class Group:
     # -- backward ---------------------------------------------------------------------------------------------
 
     def head_backward(self, h: Tensor, v: Tensor, logits: Tensor, dlogits: Tensor, dh: Tensor) -> dict[str, Tensor]:
-        """The gradients of the head's parameters. Writes the gradient for h, (G, n, H), to dh."""
+        """The gradients of the head's parameters. Writes the gradient for h, (G, n, H), to dh.
+
+        dh comes as `head_preactivation` left it, with the squares of h.
+        """
         a, p = self.architecture, self.parameters
         dy = -dlogits if a.negated else dlogits
         if a.head == "offset_l2":
-            dq = torch.where(v > OffsetL2.FLOOR, dy / (2 * logits.abs()), 0)
-            dq_h, dq_hh, dq_1 = torch.bmm(dq, h), torch.bmm(dq, h * h), dq.sum(2, keepdim=True)
-            weight = self.distance_weight()
-            torch.mul(h, torch.bmm(dq.transpose(1, 2), weight), out=dh)
-            dh.sub_(torch.bmm(dq.transpose(1, 2), weight * p["mu"])).mul_(2)
+            twice = torch.where(v > OffsetL2.FLOOR, dy / logits.abs(), 0)  # 2 dq, of the squared distance q
+            dq_h, dq_hh, dq_1 = (x.div_(2) for x in (twice @ h, twice @ dh, twice.sum(2, keepdim=True)))
+            weight, back = self.distance_weight(), twice.transpose(1, 2)
+            torch.bmm(back, weight, out=dh).mul_(h).baddbmm_(back, weight * p["mu"], alpha=-1)
             dweight = dq_hh - 2 * p["mu"] * dq_h + p["mu"] ** 2 * dq_1
             return {
                 "alpha": dweight if a.form == "code" else 2 * p["alpha"] * dweight,
@@ -233,8 +241,3 @@ class Group:
         for name in p.keys() - {"weight", "bias", "constant"}:
             named[name] = p[name][position]
         return {name: value.contiguous().cpu() for name, value in named.items()}
-
-
-def _project(h, w):
-    """(G, n, H), (G, C, H) -> (G, C, n), contiguous: this order of the product is the fast one on a CPU."""
-    return torch.bmm(h, w.transpose(1, 2)).transpose(1, 2).contiguous()

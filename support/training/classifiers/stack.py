@@ -168,7 +168,7 @@ class Stack:
             for chunk in chunks:
                 z, h = self.hidden(group, chunk, bias)
                 dh = self.buffer("dh", *h.shape)
-                v = group.head_preactivation(h)
+                v = group.head_preactivation(h, dh)
                 logits = group.logits(v)
                 dlogits = torch.softmax(logits, 1).sub_(chunk.labels).div_(images)
                 for name, value in group.head_backward(h, v, logits, dlogits, dh).items():
@@ -234,7 +234,8 @@ class Stack:
             for i, (chunks, labels) in enumerate((self.train, self.test)):
                 parts = []
                 for chunk in chunks:
-                    parts.append(group.head_preactivation(self.hidden(group, chunk, bias)[1]))
+                    h = self.hidden(group, chunk, bias)[1]
+                    parts.append(group.head_preactivation(h, self.buffer("dh", *h.shape)))
                 v = torch.cat(parts, 2)  # (G, C, N)
                 logits = group.logits(v)
                 hot = labels.to(logits.dtype)
