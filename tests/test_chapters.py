@@ -185,11 +185,11 @@ def test_paper_scale_shows_the_runs_that_the_verdicts_rest_on(monkeypatch):
 
 
 def test_what_stands_beside_the_study_is_shown_at_laptop_scale():
-    def beside(**given):
-        return chapters.beside(cell(**given), "01_distance_or_intensity")
+    def read_live(**given):
+        return chapters.read_live(cell(**given), "01_distance_or_intensity")
 
-    assert beside(scale="paper") == settings() and beside(scale="smoke") == settings(scale="smoke")
-    assert beside(scale="paper", steps=7, data="kmnist") == settings(steps=7, data="kmnist")
+    assert read_live(scale="paper") == settings() and read_live(scale="smoke") == settings(scale="smoke")
+    assert read_live(scale="paper", steps=7, data="kmnist") == settings(steps=7, data="kmnist")
 
 
 def test_at_paper_scale_the_reader_is_told_that_fewer_seeds_are_committed(capsys):

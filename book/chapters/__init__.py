@@ -67,7 +67,7 @@ def read(namespace: dict, notebook: str):
     return found
 
 
-def beside(namespace: dict, notebook: str):
+def read_live(namespace: dict, notebook: str):
     """The settings for experiments that a chapter has no records of: at paper scale they are trained as at laptop
     scale, with the parameters that were given."""
     return read(namespace | ({"scale": "laptop"} if namespace.get("scale") == "paper" else {}), notebook)

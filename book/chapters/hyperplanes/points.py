@@ -30,8 +30,8 @@ def as_many_as_inputs() -> Worst:
 
 def through_the_origin() -> Worst:
     """Without a bias, N - 1 points on the boundary and one beside it fix the unit. As above."""
-    beside = np.random.default_rng(1)
-    rows = {n: np.vstack([_on_the_boundary(n, n - 1, False), beside.standard_normal(n)]) for n in SIZES}
+    generator = np.random.default_rng(1)
+    rows = {n: np.vstack([_on_the_boundary(n, n - 1, False), generator.standard_normal(n)]) for n in SIZES}
     open_ = {n: left_open(points, bias=False) for n, points in rows.items()}
     worst = max(SIZES, key=open_.__getitem__)
     return Worst(not any(open_.values()), float(open_[worst]), f"{worst} inputs", len(SIZES))
