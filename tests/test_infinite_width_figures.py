@@ -10,6 +10,7 @@ from matplotlib import pyplot
 
 from book.chapters.infinite_width import claims, one_example, pictures, random_layers
 from book.chapters.infinite_width.tangent_kernel import Tangent
+from support.geometry import nngp_metric
 from support.geometry.wide_layers import Wide
 
 ERF = Wide("erf", 2, 1.0, 0.25)
@@ -89,19 +90,27 @@ def test_the_mean_log_volume_lies_below_infinite_width_by_about_one_over_n():
     assert abs(found[0, 0] / found[1, 0] - 4) < 1
 
 
-def test_ratios_are_drawn_in_the_colour_of_the_sign_of_the_curvature():
+def test_the_growth_of_circles_is_drawn_in_the_colour_of_the_sign_of_the_curvature():
     layers = {"erf": Wide("erf", 2), "GELU": Wide("gelu", 2)}
-    ratios, saddle, cap = pictures.signs_figure(RADII, layers).axes
+    growths, saddle, cap = pictures.signs_figure(RADII, layers).axes
     negative, positive = pictures.NEGATIVE, pictures.POSITIVE
     drawn = {}
-    for name, lines in zip(layers, (ratios.lines[:2], ratios.lines[2:]), strict=True):
+    for name, lines in zip(layers, (growths.lines[:2], growths.lines[2:]), strict=True):
         drawn[name] = {line.get_color(): line.get_ydata() for line in lines}
-    assert drawn["erf"][negative] == pytest.approx(layers["erf"].stretch_ratio(RADII).numpy())
+
+    def faster(layer):  # circumference over radius, both measured by the layer, by differences
+        step = 1e-4
+        points = [torch.stack([RADII + e, torch.zeros(3).double()], 1) for e in (-step, 0, step)]
+        g = torch.stack([nngp_metric(layer.activation, at, 1.0, 0.0) for at in points])
+        around = (RADII + torch.tensor([[-step], [0], [step]])) * g[:, :, 1, 1].sqrt()
+        return (100 * ((around[2] - around[0]) / (2 * step) / g[1, :, 0, 0].sqrt() - 1)).numpy()
+
+    assert drawn["erf"][negative] == pytest.approx(faster(layers["erf"]), rel=1e-4)
     assert np.isnan(drawn["erf"][positive]).all()
-    ratio = layers["GELU"].stretch_ratio(RADII).numpy()  # at the second and third distance it is on its way back
-    assert drawn["GELU"][positive][1:] == pytest.approx(ratio[1:]) and np.isnan(drawn["GELU"][positive][0])
-    assert drawn["GELU"][negative][0] == pytest.approx(ratio[0]) and np.isnan(drawn["GELU"][negative][2])
-    assert texts(ratios) == ["erf", "GELU returns to 1: sphere", "ReLU stays at 1", "leaving 1: saddle"]
+    gelu = faster(layers["GELU"])  # at the second and third distance it is on its way back
+    assert drawn["GELU"][positive][1:] == pytest.approx(gelu[1:], abs=1e-3) and np.isnan(drawn["GELU"][positive][0])
+    assert drawn["GELU"][negative][0] == pytest.approx(gelu[0], rel=1e-3) and np.isnan(drawn["GELU"][negative][2])
+    assert texts(growths) == ["erf", "GELU falls:\nsphere", "rising: saddle", "ReLU: 0, as on a flat sheet"]
     assert [len(ax.lines) for ax in (saddle, cap)] == [3, 3]
 
 

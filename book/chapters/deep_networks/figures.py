@@ -44,7 +44,7 @@ def between_images() -> None:
         film.still(films[0]),
         name="fig-deep-film",
         title="After training the middle of both lines is stretched, with a boundary and without one.",
-        caption=f"{NO_IMAGES if strips is None else ''}The curves show how much more a direction is stretched "
+        caption=f"{NO_IMAGES if strips is None else ''}Height: how much more a direction is stretched "
         "than at the two images, on average over networks and their 12 lines of each kind. On the left the class "
         f"changes in the middle. The images are one example. ({protocol('ResNet-34')})",
         alt="Two columns. Left, a line from a deer to a ship, right from a dog to another dog. Before training both "

@@ -30,8 +30,9 @@ def distances() -> None:
         name="fig-nearest-not-near",
         title="Nearest is not near: on standardised pixels training moves other classes away, and brings the own "
         "class no nearer.",
-        caption="A dot is one hyperplane of Abs2-Neg, a network of distances, and one class. One SD: how far the "
-        "images of that class spread across the hyperplane (standard deviation). Near: within one SD. "
+        caption="A dot is one hyperplane of Abs2-Neg, a network of distances, and one class. One SD "
+        "(standard deviation): how widely the images of that class scatter at right angles to the hyperplane. Near: "
+        "within one SD. "
         f"({shared.about(plan, runs)})",
         alt="Two panels with four rows of dots. Before training own and other classes spread alike, from zero to "
         "three SDs or more. After training on raw bytes all own classes lie within one SD, and most others beyond "

@@ -11,19 +11,18 @@ from support.geometry.wide_layers import Wide
 
 
 def signs() -> None:
-    """The ratio of the two stretches of four wide layers, coloured by the sign of their curvature."""
+    """How circles grow in four wide layers, coloured by the sign of their curvature."""
     layers = {"erf": Wide("erf", 2), "$z^2$": Wide(2, 2, 1.0, 1.0), "$z^3$": Wide(3, 2, 1.0, 1.0)}
     show(
         pictures.signs_figure(torch.linspace(0, 3, 121, dtype=torch.float64)[1:], layers | {"GELU": GELU}),
         name="fig-signs",
-        title="The ratio of GELU's stretches returns to 1, and on the way its curvature is positive.",
-        caption="The height of a line says how much an infinitely wide layer stretches a step away from the origin, "
-        "over a step sideways. Its curvature is negative where the line is blue, and positive where it is red. Thin "
-        "lines are examples of the paper. (Formulas; two dimensions, weight variance 1; bias variance 1 for the "
-        "powers, else 0)",
-        alt="The ratio of the two monomials rises from 1 and that of erf falls from 1, without turning back; all "
-        "three are blue. That of GELU rises in blue, and returns to 1 in red, from 0.5 on. ReLU stays at 1. "
-        "Beside it a blue saddle and a red cap, with circles.",
+        title="In a layer of GELU the growth of circles slows down again. There its curvature is positive.",
+        caption="Circles around the origin, measured by an infinitely wide layer: by how much do they grow faster, for "
+        "each unit outward, than on a flat sheet? Blue: the curvature is negative. Red: positive. Thin lines are "
+        "examples of the paper. (Formulas; two dimensions, weight variance 1; bias variance 1 for the powers, else 0)",
+        alt="The lines of erf and of the two monomials rise, without turning back, to 129, 14 and 31 percent; "
+        "all three are blue. That of GELU rises in blue to 1.4 percent, and falls in red from 0.5 on. "
+        "ReLU stays at 0. Beside it a blue saddle and a red cap, with circles.",
     )
 
 

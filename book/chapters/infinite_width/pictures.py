@@ -22,32 +22,32 @@ NEGATIVE, POSITIVE = "#2166ac", "#b2182b"  # curvature, as the ends of the maps'
 
 
 def signs_figure(radii: Tensor, layers: dict[str, Wide]):
-    """The stretch along a ray over that across it, coloured by the sign of the curvature; the last layer is bold.
+    """By how much circles around the origin grow faster than on a flat sheet; the last layer is bold.
 
-    By the distance from the origin. Beside it a saddle and a cap, each with a circle. In two dimensions the curvature
-    is negative where the ratio leaves 1 and positive where it returns.
+    The stretch s along a ray over that across it gives the growth, (s + 1/s) / 2 of that on a flat sheet, in two
+    dimensions. The curvature is negative where it rises (blue) and positive where it falls (red). Beside it a saddle
+    and a cap, each with a circle.
     """
     fig, axes = figures.subplots(2, 2, height=4.2, width_ratios=(1.5, 1))
     grid, end = axes[0, 0].get_gridspec(), float(radii[-1])
     for ax in axes.flat:
         ax.remove()
     left = fig.add_subplot(grid[:, 0])
-    left.hlines(1, 0, end, color="black", linewidth=0.8, linestyle="--")
     for name, layer in layers.items():
         bold, ratio = name == list(layers)[-1], layer.stretch_ratio(radii).numpy()
-        positive = layer.ricci(radii).numpy() > 0
+        faster, positive = 100 * ((ratio + 1 / ratio) / 2 - 1), layer.ricci(radii).numpy() > 0
         for colour, where in ((NEGATIVE, ~positive), (POSITIVE, positive)):
             where = where | np.r_[False, where[:-1]]  # one point more, so that the pieces of a line meet
-            left.plot(radii, np.where(where, ratio, np.nan), color=colour, linewidth=3 if bold else 1.5)
+            left.plot(radii, np.where(where, faster, np.nan), color=colour, linewidth=3 if bold else 1.5)
         if not bold:
-            left.text(1.03 * end, ratio[-1], name, va="center", color=NEGATIVE)
-    left.text(0.4 * end, 1.2, f"{list(layers)[-1]} returns to 1: sphere", color=POSITIVE, weight="bold", fontsize=9)
-    left.text(0.66 * end, 0.93, "ReLU stays at 1", va="top")
-    left.text(0.42 * end, 0.52, "leaving 1: saddle", color=NEGATIVE, weight="bold", fontsize=9)
-    left.set(title="outward stretch / sideways stretch", xlabel="distance from the origin $|x|$", yscale="log")
-    left.set_yticks([0.25, 0.5, 1, 2], ["1/4", "1/2", "1", "2"])
+            left.text(1.03 * end, faster[-1], name, va="center", color=NEGATIVE)
+    left.text(0.47 * end, 0.5, f"{list(layers)[-1]} falls:\nsphere", color=POSITIVE, weight="bold", fontsize=9)
+    left.text(0.03 * end, 60, "rising: saddle", color=NEGATIVE, weight="bold", fontsize=9)
+    left.text(0.1 * end, 0.013, "ReLU: 0, as on a flat sheet", fontsize=9)
+    left.set(title="circles grow faster by ...", xlabel="distance from the origin $|x|$", yscale="log")
+    left.set_yticks([0.01, 0.1, 1, 10, 100], ["0.01%", "0.1%", "1%", "10%", "100%"])
     left.minorticks_off()
-    left.set(xlim=(0, 1.2 * end), xticks=range(int(end) + 1))
+    left.set(xlim=(0, 1.2 * end), ylim=(0.01, 300), xticks=range(int(end) + 1))
     _surface(fig.add_subplot(grid[0, 1], projection="3d"), -1, NEGATIVE, "saddle: circles grow\nfaster and faster")
     _surface(fig.add_subplot(grid[1, 1], projection="3d"), 1, POSITIVE, "sphere: they grow\nmore and more slowly")
     return fig

@@ -97,7 +97,7 @@ def ends_figure(learned: Panels, stuck: Panels):
     The contours are those of the first network of a panel, the dashed lines of all.
     """
     panels = learned | stuck
-    fig, axes = figures.subplots(1, len(panels), height=3.0, squeeze=False)
+    fig, axes = figures.subplots(1, len(panels), height=3.4, squeeze=False)
     fig.set_layout_engine("compressed")
     for ax, (title, networks) in zip(axes.flat, panels.items(), strict=True):
         plane(ax, *networks[0], points=60, width=1.6)
@@ -105,20 +105,22 @@ def ends_figure(learned: Panels, stuck: Panels):
             for _, foot, ends in hyperplanes(data, W, b):  # as far as the largest ellipse
                 way = ends - foot
                 ends = foot + max(LEVELS) / data.gaussian.distance(data.gaussian.mean + way)[:, None] * way
-                ax.plot(ends[:, 0], ends[:, 1], "--", color=LOOKS[network]["color"], linewidth=0.4)
+                ax.plot(ends[:, 0], ends[:, 1], "--", color=LOOKS[network]["color"], linewidth=0.7)
         data = networks[0][0]
         mean, half = data.gaussian.mean, 0.95 * half_width(data)
         for direction in data.gaussian.eigen[1] if title in learned else ():
             ends = torch.stack([mean - half * direction, mean + half * direction])
             ax.plot(ends[:, 0], ends[:, 1], color="black", linewidth=2.6, zorder=1.9)
         ax.set_title(title)
-    looks = {"axes of the cloud": ("-", "black", 2.2), "true distances": ("-", GREY, 0.8)}
-    several = {HUE: "Abs", figures.HUES["relu"]: "ReLU"}
-    looks |= {f"learned ({name})": ("-", hue, 1.2) for hue, name in several.items()}
-    looks |= {f"a unit is 0 ({name})": ("--", hue, 1.6) for hue, name in several.items()}
+    looks = {
+        "axes of the cloud": ("-", "black", 2.2),
+        "true distances": ("-", GREY, 0.8),
+        "learned distances": ("-", HUE, 1.2),
+        "a hidden unit is 0": ("--", HUE, 1.6),
+    }
     for label, (line, colour, width) in looks.items():
         axes[0][0].plot([], [], line, color=colour, linewidth=width, label=label)
-    figures.legend_below(fig, axes[0][0], 3)
+    figures.legend_below(fig, axes[0][0], 2)
     return fig
 
 

@@ -69,12 +69,11 @@ def bumps() -> None:
         pictures.profiles_figure(panels),
         name="fig-volume-bumps",
         title="Between two images the bump is there before training, also if both are of one class.",
-        caption="A curve shows how much more a direction is stretched than at both ends of the way from one test "
-        f"image to another, on average over {directions} directions and the ways of one network (thin) or of all "
-        f"(thick). Arrows show the gap between both kinds. (MNIST, {mnist.study.steps} epochs, {mnist.study.pairs} "
-        f"pairs of images, {len(bare.networks())} networks without decay, {without:.0f}% right, and "
-        f"{len(mnist.networks())} with it, {with_decay:.0f}% right; {results.FIRST_JUDGED[bare.name]} more without "
-        "decay are left out, because we had seen them before we wrote our rules)",
+        caption="Height: how much more a direction is stretched than at the two images, on average over "
+        f"{directions} directions and all pairs of one network (thin) or of all (thick). Arrows: the gap between both "
+        f"kinds. (MNIST, {mnist.study.steps} epochs, {mnist.study.pairs} pairs of images, {len(bare.networks())} "
+        f"networks without decay, {without:.0f}% right, and {len(mnist.networks())} with it, {with_decay:.0f}% right; "
+        f"without the {results.FIRST_JUDGED[bare.name]} from which we learned what to ask)",
         alt="Three panels with a solid and a dashed bump each. Before training both are high, and the solid one is "
         "slightly higher. After training without decay the solid one is much higher than before, and the dashed one "
         "about as high as before. With decay both are lower, the dashed one much more.",
