@@ -54,7 +54,7 @@ def test_a_chapter_is_an_essay(name):
     assert len(code[1][1].splitlines()) <= 14
     first, second = map(ast.unparse, ast.parse(code[1][1]).body[:2])
     assert first == "from book import chapters", "whose import is fast"
-    assert re.fullmatch(rf"settings = chapters\.(read|beside)\(globals\(\), '{name}'\)", second)
+    assert re.fullmatch(rf"settings = chapters\.(read|read_live)\(globals\(\), '{name}'\)", second)
     assert sum(bool(calls(source, "chips")) for _, source in code) == 1
     assert calls(code[-1][1], "colophon")
 
