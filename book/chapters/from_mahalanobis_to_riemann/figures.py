@@ -97,8 +97,8 @@ def shapes() -> None:
         title="After training the layer is most sensitive from class to class. By the hypothesis it would be least "
         "so there.",
         caption="Two classes are long and lie end to end. A black ellipse is the metric of a hidden layer, on "
-        f"average over the class. Where it is narrow, the layer is sensitive. Thin: {len(starts)} networks. Bold: one "
-        "of them. (A toy, 300 points, 32 ReLUs, 400 steps of Adam)",
+        f"average over the class. Where it is narrow, the layer is sensitive. Thin: {len(starts)} networks. Bold: "
+        "one of them. (A toy, 300 points, 32 ReLUs, 400 steps of Adam)",
         alt="Three panels with two long grey ellipses that point to each other. By the hypothesis black outlines lie "
         "on them. Before training the outlines are nearly round. After it they are long across the grey ellipses, "
         "and short along them, from class to class.",

@@ -71,7 +71,8 @@ def turned_figure(data: Toy, panels: dict[str, list[nn.Sequential]]):
     _boundary(ax, networks[0])
     low = [(float(g.mean[0]), -0.8) for g in data.gaussians]
     ax.annotate("", low[1], low[0], arrowprops={"arrowstyle": "<->", "linewidth": 1.6})
-    ax.text(0, -1.0, "narrow: sensitive to\nsteps from class to class", ha="center", va="top", fontsize=8, bbox=figures.PLATE)
+    said = "narrow: sensitive to\nsteps from class to class"
+    ax.text(0, -1.0, said, ha="center", va="top", fontsize=8, bbox=figures.PLATE)
     looks = [Patch(color=CLASS), Line2D([], [], color="black", linewidth=2), Line2D([], [], color=BOUNDARY)]
     names = ["shape of a class", "metric of the hidden layer", "boundary"]
     fig.legend(looks, names, loc="outside lower center", ncols=3)

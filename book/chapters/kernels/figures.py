@@ -27,7 +27,8 @@ def ideas() -> None:
         ),
         name="fig-ideas",
         title="Magnifying the boundary brings no clear gain. Learned directions help in a toy and hurt on images.",
-        caption="The left panel has a scale of its own. Thick lines are mean test errors. Each thin line is one draw of the toy, or one set of images that "
+        caption="The left panel has a scale of its own. Thick lines are mean test errors. Each thin line is one draw "
+        "of the toy, or one set of images that "
         f"shares none with the others. ({pictures.described(machines)}; {blocks['toy']} draws of the toy; "
         f"{blocks[MNIST]} sets of 1,000 images of MNIST, {blocks['digits']} of scikit-learn's small digits)",
         alt="Three panels of test errors. Left, four nearly level lines from the plain to the magnified kernel, and "
