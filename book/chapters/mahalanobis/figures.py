@@ -75,8 +75,8 @@ def ends() -> None:
         f"cloud, and (thin) the lines of the next {len(learned) - 1}. Right: one that did not learn it. Curves: "
         f"distances 1, 2 and 3. ({arm.study.protocol})",
         alt="Three panels with a cloud, two of them with its axes. If all is recovered, the dashed lines of the "
-        "units lie on the axes. In networks that learned the distance the ellipses are right and the lines cross at the "
-        "mean, but at many angles. A network that got stuck draws parallel stripes.",
+        "units lie on the axes. In networks that learned the distance the ellipses are right and the lines cross "
+        "at the mean, but at many angles. A network that got stuck draws parallel stripes.",
     )
 
 
