@@ -69,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     add("chapter", nargs="?", help="a chapter, or the beginning of its name: 01")
     add("--update", action="store_true", help="rewrite numbers, never words, to what the records say")
     command("pdf", _pdf, "print the essays of the built site into one PDF (needs Chromium)")
-    command("pictures", _pictures, "put the first picture of each executed chapter into its notebook")
+    command("pictures", _pictures, "put the pictures of each executed chapter into its notebook")
     add = command("changes", _changes, "print the verdicts that differ between two versions of the ledger")
     add("old", help="claims.json of a site, or what `claims --json` printed")
     add("new", nargs="?", help="the same, later; by default the ledger of the committed records")
@@ -264,9 +264,7 @@ def _pictures(options):
     from book.site import publish, stills
 
     for path in publish.chapters():
-        print(
-            f"{'a new picture' if stills.keep(path, publish.EXECUTED / path.name) else 'as it was':13}  {path.stem}"
-        )
+        print(f"{'new pictures' if stills.keep(path, publish.EXECUTED / path.name) else 'as it was':13}  {path.stem}")
 
 
 def _changes(options):

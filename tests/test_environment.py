@@ -14,6 +14,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from book.site import stills
 from book.site.publish import ROOT, pages
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -118,13 +119,14 @@ def stored(notebook: dict) -> list[str]:
 
 
 @pytest.mark.parametrize("path", [p for p in pages() if (ROOT / f"{p}.ipynb").exists()])
-def test_notebooks_are_stored_without_results_but_for_the_first_picture_of_a_chapter(path):
+def test_notebooks_are_stored_without_results_but_for_the_pictures_of_records(path):
     notebook = json.loads((ROOT / f"{path}.ipynb").read_text())
     if path.startswith("notebooks/"):
-        first = next(cell for cell in notebook["cells"] if "".join(cell["source"]).startswith("figures."))
-        (picture,) = first.pop("outputs")
-        assert set(picture["data"]) == {"image/png", "text/plain"} and picture["metadata"]["image/png"]["alt"]
-        assert len(picture["data"]["image/png"]) < 100_000
+        drawn = [cell for cell in notebook["cells"] if stills.DRAWN.fullmatch("".join(cell["source"]))]
+        assert drawn
+        for (picture,) in (cell.pop("outputs") for cell in drawn):
+            assert set(picture["data"]) == {"image/png", "text/plain"} and picture["metadata"]["image/png"]["alt"]
+            assert len(picture["data"]["image/png"]) < 100_000
     assert stored(notebook) == []
 
 

@@ -94,15 +94,15 @@ def chapters() -> list[Path]:
 
 
 def pictured(parameters: dict) -> None:
-    """Raises PublishError for chapters that keep another first picture than the one that they show; with parameters
-    of a reader's own they may."""
+    """Raises PublishError for chapters that keep other pictures than those that they show; with parameters of a
+    reader's own they may."""
     old = [
         p.stem
         for p in chapters()
         if stills.words(files.notebook(p)) != stills.words(files.notebook(EXECUTED / p.name))
     ]
     if old and not parameters:
-        raise PublishError(f"an old first picture is kept in {', '.join(old)}: python -m book pictures")
+        raise PublishError(f"old pictures are kept in {', '.join(old)}: python -m book pictures")
 
 
 def pages(root: Path = ROOT) -> list[str]:

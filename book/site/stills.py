@@ -1,51 +1,71 @@
-"""The first picture of each chapter, kept in its notebook: any viewer shows it before something is run."""
+"""The pictures that show records, kept in the notebook of a chapter: any viewer shows them before anything is run."""
 
 import base64
 import io
 import json
+import re
 import textwrap
 from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
+from book.measures.residual import lines
 from book.records import files
 
+DRAWN = re.compile(r"figures\.\w+\(\)(  # .*)?")
+LACKS = (lines.NO_IMAGES, lines.INSTEAD)
 COLOURS = 24  # a picture of a figure takes a quarter of the space, and looks the same
 
 
-def picture(notebook: dict) -> tuple[str, dict] | None:
-    """The id of the first cell that shows a picture, and that output; None if no cell does."""
-    shown = ((cell, output) for cell in notebook["cells"] for output in cell.get("outputs", []))
-    return next(((cell["id"], output) for cell, output in shown if "image/png" in output.get("data", {})), None)
+def pictures(notebook: dict) -> dict[str, dict]:
+    """The pictures that are drawn from records: id of the cell, a call `figures.NAME()`, -> its output."""
+    return {
+        cell["id"]: output
+        for cell in notebook["cells"]
+        if cell["cell_type"] == "code" and DRAWN.fullmatch("".join(cell["source"]))
+        for output in cell["outputs"]
+        if "image/png" in output.get("data", {})
+    }
 
 
-def words(notebook: dict) -> tuple[str, str]:
-    """The title of the first picture, and what it says to readers who cannot see it; empty if there is none.
+def words(notebook: dict) -> dict[str, tuple[str, str]]:
+    """The title of each picture, and what it says to readers who cannot see it, by the id of its cell.
 
     The rest of a caption may say that images are not at hand here.
     """
-    if not (found := picture(notebook)):
-        return "", ""
-    title = "".join(found[1]["data"]["text/plain"]).split("**")[1]
-    return title, found[1]["metadata"]["image/png"]["alt"]
+    return {
+        name: (_caption(output).split("**")[1], output["metadata"]["image/png"]["alt"])
+        for name, output in pictures(notebook).items()
+    }
 
 
 def keep(path: Path, executed: Path) -> bool:
-    """Puts the first picture of an executed chapter into its notebook; False if it is there.
+    """Puts the pictures of an executed chapter into its notebook; False if they are there.
 
-    Two pictures are the same if they say the same: the pixels hang on the machine's fonts.
+    Two pictures are the same if they say the same: the pixels hang on the machine's fonts. One that lacks images
+    replaces none with the same title.
     """
     if not executed.exists():
         raise FileNotFoundError(f"{path.stem} has not been executed: make book")
     notebook, copy = files.notebook(path), files.notebook(executed)
-    if words(notebook) == words(copy):
+    kept, shown, said, new = pictures(notebook), pictures(copy), words(notebook), words(copy)
+    old = {
+        name
+        for name in kept.keys() & shown.keys()
+        if said[name] == new[name]
+        and (_caption(kept[name]) == _caption(shown[name]) or any(text in _caption(shown[name]) for text in LACKS))
+    }
+    if old == kept.keys() == shown.keys():
         return False
-    name, output = picture(copy) or ("", {})
     for cell in notebook["cells"]:
-        if cell["cell_type"] == "code":
-            cell["outputs"] = [_still(output)] if cell["id"] == name else []
+        if cell["cell_type"] == "code" and cell["id"] not in old:
+            cell["outputs"] = [_still(shown[cell["id"]])] if cell["id"] in shown else []
     path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return True
+
+
+def _caption(output: dict) -> str:
+    return "".join(output["data"]["text/plain"])
 
 
 def captioned(image: Image.Image, text: str) -> Image.Image:
@@ -66,7 +86,7 @@ def captioned(image: Image.Image, text: str) -> Image.Image:
 def _still(output: dict) -> dict:
     """The output of a figure as a small PNG, with its caption below."""
     image = Image.open(io.BytesIO(base64.b64decode(output["data"]["image/png"]))).convert("RGB")
-    file, text = io.BytesIO(), "".join(output["data"]["text/plain"]).replace("**", "")
+    file, text = io.BytesIO(), _caption(output).replace("**", "")
     captioned(image, text).quantize(COLOURS).save(file, "PNG", optimize=True)
     data = {"image/png": base64.b64encode(file.getvalue()).decode(), "text/plain": output["data"]["text/plain"]}
     alt = {"image/png": {"alt": output["metadata"]["image/png"]["alt"]}}
