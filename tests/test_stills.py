@@ -32,7 +32,7 @@ def figure(alt: str) -> dict:
 
 @pytest.fixture
 def chapter(tmp_path):
-    """The paths of a chapter without outputs, and of its copy with text, a figure of records, and one trained here."""
+    """The paths of a chapter without outputs, and of its copy with text and two figures, one of them of records."""
     paths = tmp_path / "source.ipynb", tmp_path / "copy.ipynb"
     text = {"output_type": "stream", "name": "stdout", "text": "12"}
     cells = [

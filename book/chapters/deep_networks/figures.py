@@ -103,8 +103,8 @@ def pale() -> None:
         title="Before training a dimmed photograph is squeezed as much as the middle of two. After it, a brightened "
         "middle hardly swells.",
         caption=f"{lines.NO_IMAGES if strips is None else ''}Stretch over that at two photographs of one class: "
-        f"networks (dots, {PAIRS} pairs each), means with 95% intervals. Dimmed: a photograph with the contrast of the "
-        "middle. Brightened: the middle with that of the photographs. "
+        f"networks (dots, {PAIRS} pairs each), means with 95% intervals. Dimmed: a photograph with the contrast of "
+        "the middle. Brightened: the middle with that of the photographs. "
         f"(CIFAR-10, JPEG copy; trained on 5,000 images; n = {n})",
         alt="Three panels. In untrained networks the dimmed photograph and the middle lie far below zero, at equal "
         "heights, and the brightened middle lies just above it. In trained ones the middle lies a few percent above "
