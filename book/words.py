@@ -5,6 +5,10 @@ from collections.abc import Iterable
 
 from support.words import counted
 
+# what a caption says where the photographs are not at hand
+NO_IMAGES = "The images themselves are not at hand where this page was built, so only the curves are drawn. "
+INSTEAD = "scikit-learn's digits, which have no colours"
+
 
 def lasting(minutes: float) -> str:
     """A duration in words, rounded to what an estimate is worth: "2.5 min", "40 min", "5 h"."""

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from book.measures.residual import lines
 from book.site import stills
+from book.words import NO_IMAGES
 
 RUN, DRAW, HERE = "print(12)", "figures.bump()  # the bump", "figures.bump_here(live)"
 
@@ -75,7 +75,7 @@ def test_a_picture_that_says_something_else_replaces_it(chapter, old, new):
     assert any(new in text for text in said)
 
 
-@pytest.mark.parametrize(("text", "new"), [(lines.NO_IMAGES, False), ("More words. ", True)])
+@pytest.mark.parametrize(("text", "new"), [(NO_IMAGES, False), ("More words. ", True)])
 def test_a_caption_that_lacks_images_changes_nothing_but_another_does(chapter, text, new):
     stills.keep(*chapter)
     before = json.loads(chapter[0].read_text())

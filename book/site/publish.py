@@ -41,7 +41,7 @@ SITE = BUILD / "_build" / "html"
 SIDE_BY_SIDE = 2  # chapters that are executed at the same time
 LEDGER = "book/ledger"
 FOLDED = {"parameters": "The parameters", "setup": "The imports"}  # tag of a cell -> words of its fold
-PLUMBING = r"(chips|colophon)\(.*\)|sliders\.offer\(\)"  # a page shows what it gives, if anything
+PLUMBING = r"(?:(?:chips|colophon)\(.*\)|sliders\.offer\(\))(?:  # .*)?"  # a page shows what it gives, if anything
 LONGEST = 200  # characters of a folder's name, of which a file system takes 255
 CELL_LIMIT = 1800  # seconds; papermill's limit holds for each cell
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
-from book.measures.residual import lines
 from book.records import files
+from book.words import INSTEAD, NO_IMAGES
 
 DRAWN = re.compile(r"figures\.\w+\(\)(  # .*)?")
-LACKS = (lines.NO_IMAGES, lines.INSTEAD)
+LACKS = (NO_IMAGES, INSTEAD)
 COLOURS = 24  # a picture of a figure takes a quarter of the space, and looks the same
 
 

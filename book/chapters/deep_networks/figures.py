@@ -19,6 +19,7 @@ from book.measures.residual import clusters, dimmed, lines, results, slopes
 from book.measures.residual.dimmed import PAIRS
 from book.measures.residual.results import ResidualArm
 from book.measures.residual.study import ResidualStudy
+from book.words import NO_IMAGES
 
 
 @cache
@@ -42,7 +43,7 @@ def between_images() -> None:
         film.still(films[0]),
         name="fig-deep-film",
         title="After training the middle of both lines is stretched, with a boundary and without one.",
-        caption=f"{lines.NO_IMAGES if strips is None else ''}Height: how much more a direction is stretched "
+        caption=f"{NO_IMAGES if strips is None else ''}Height: how much more a direction is stretched "
         "than at the two images, on average over networks and their 12 lines of each kind. On the left the class "
         f"changes in the middle. The images are one example. ({protocol('ResNet-34')})",
         alt="Two columns. Left, a line from a deer to a ship, right from a dog to another dog. Before training both "
@@ -102,7 +103,7 @@ def pale() -> None:
         name="fig-deep-pale",
         title="Before training a dimmed photograph is squeezed as much as the middle of two. After it, a brightened "
         "middle hardly swells.",
-        caption=f"{lines.NO_IMAGES if strips is None else ''}Stretch over that at two photographs of one class: "
+        caption=f"{NO_IMAGES if strips is None else ''}Stretch over that at two photographs of one class: "
         f"networks (dots, {PAIRS} pairs each), means with 95% intervals. Dimmed: a photograph with the contrast of "
         "the middle. Brightened: the middle with that of the photographs. "
         f"(CIFAR-10, JPEG copy; trained on 5,000 images; n = {n})",

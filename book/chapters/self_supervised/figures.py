@@ -17,6 +17,7 @@ from book.figures.figures import show
 from book.measures.residual import clusters, lines, results, slopes
 from book.measures.residual.results import ResidualArm
 from book.measures.residual.study import ResidualStudy
+from book.words import INSTEAD, NO_IMAGES
 from support.networks.data import load
 from support.training.residual.augmentation import view
 
@@ -40,7 +41,7 @@ def between_images() -> None:
         film.still(films[0]),
         name="fig-self-film",
         title="Without labels space is stretched between images of two classes, and nearly as much within one class.",
-        caption=f"{lines.NO_IMAGES if strips is None else ''}Height: how much more a direction is stretched than "
+        caption=f"{NO_IMAGES if strips is None else ''}Height: how much more a direction is stretched than "
         "at the two images (here for Barlow Twins), on average over networks and their 12 lines of each kind. On the "
         "left a classifier that was fitted afterwards changes its mind in the middle. The images are one example. ("
         f"{recorded(STUDY).study.protocol}; Barlow Twins, SimCLR, labels: n = {counts})",
@@ -67,7 +68,7 @@ def views() -> None:
         title="What an encoder sees: not an image, but views of it.",
         caption="Left: three images. Right: six random views of each, cropped, mirrored and with other colours. In "
         "training it gets two, and must give them the same code. "
-        f"({lines.INSTEAD if strips is None else 'CIFAR-10, JPEG copy'})",
+        f"({INSTEAD if strips is None else 'CIFAR-10, JPEG copy'})",
         alt="Three rows. On the left an image, on the right six patches of it at different sizes, some mirrored.",
     )
 

@@ -14,9 +14,6 @@ from book.records.store import Record
 PLACES = 13  # along a line
 FRAMES = 9  # of a strip
 FOLDER = "cifar10-jpeg"
-# what a caption says where they are not at hand
-NO_IMAGES = "The images themselves are not at hand where this page was built, so only the curves are drawn. "
-INSTEAD = "scikit-learn's digits, which have no colours"
 # two lines that most ResNet-34 of chapter 9 were measured on, one of each kind
 FILES = (("test/deer/0879.jpg", "test/ship/0801.jpg"), ("test/dog/0137.jpg", "test/dog/0308.jpg"))
 ENDS = (("a deer", "a ship"), ("a dog", "another dog"))
