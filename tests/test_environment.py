@@ -126,7 +126,7 @@ def test_notebooks_are_stored_without_results_but_for_the_pictures_of_records(pa
         assert drawn
         for (picture,) in (cell.pop("outputs") for cell in drawn):
             assert set(picture["data"]) == {"image/png", "text/plain"} and picture["metadata"]["image/png"]["alt"]
-            assert len(picture["data"]["image/png"]) < 100_000
+            assert len(picture["data"]["image/png"]) < 120_000
     assert stored(notebook) == []
 
 
