@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from book.records.files import RecordError, atomically, probe, text_digest
+from book.records.files import RecordError, atomically, probe, reading, signed, text_digest
 from book.records.paths import COMMITTED
 from support.defaults import pinned
 from support.training.machine import environment
@@ -32,16 +32,13 @@ def table(name: str, folder: Path | None = None) -> pd.DataFrame:
     Raises RecordError if there is no such file, or if it does not have the digest that it names.
     """
     file = path(name, folder)
-    try:
+    with reading(f"the derived table {file}"):
         content = json.loads(file.read_text(encoding="utf-8"))
-        rows, whole = content["rows"], text_digest(content) == content["sha256"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise RecordError(f"{file}: no derived table can be read from it ({type(error).__name__})") from error
-    if not whole:
-        raise RecordError(
-            f"{file}: its rows, or what it says of them, are not those that were written (sha256 differs)"
-        )
-    return pd.DataFrame(rows)
+        if text_digest(content) != content["sha256"]:
+            raise RecordError(
+                f"{file}: its rows, or what it says of them, are not those that were written (sha256 differs)"
+            )
+        return pd.DataFrame(content["rows"])
 
 
 def rows(name: str, **where: object) -> pd.DataFrame:
@@ -98,6 +95,6 @@ def _plain(value):
 
 def write(file: Path, content: dict) -> None:
     """Writes the content of a table with its digest."""
-    last = {"sha256": text_digest(content), "rows": content["rows"]}  # a reader sees all but the rows first
-    rest = {name: value for name, value in content.items() if name not in last}
-    atomically(file, json.dumps(rest | last, indent=1, allow_nan=False) + "\n")
+    content = signed(content)
+    content["rows"] = content.pop("rows")  # last, so that a reader sees the rest first
+    atomically(file, json.dumps(content, indent=1, allow_nan=False) + "\n")

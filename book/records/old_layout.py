@@ -18,22 +18,23 @@ import numpy as np
 from safetensors.numpy import load
 
 from book.records import derived, files
-from book.records.files import RecordError, arrays_digest, content_of, reading, text_digest
+from book.records.files import RecordError, content_of, reading, signed
 from book.records.store import (
+    DIGESTS,
     EARLIER,
     FORMAT,
     LINES,
     Run,
+    altered,
     arrays_of,
     folder_of,
-    known_in,
+    folders,
+    index,
     named,
     replace,
     write_shards,
-)  # fmt: skip
+)
 from support.training.specs import specification
-
-DIGESTS = ("arrays_sha256", "weights_sha256")
 
 
 def migrate(root: Path) -> int:
@@ -43,7 +44,7 @@ def migrate(root: Path) -> int:
     nothing, and the next call continues. A folder with a fault is named and left as it is.
     """
     moved, faults = 0, 0
-    for folder in sorted(path for path in root.glob("*/*") if path.is_dir()):
+    for folder in folders(root):
         try:
             with files.locked(folder):
                 moved += _migrate(root, folder)
@@ -69,14 +70,15 @@ def _sign(path: Path) -> None:
 
 def _migrate(root: Path, folder: Path) -> int:
     paths = sorted(folder.iterdir())
-    old = [path for path in paths if EARLIER.fullmatch(path.name)]
-    old += [path for path in paths if LINES.fullmatch(path.name) and not arrays_of(path).exists()]
-    known = {name: Run(content, {}, {}) for name, (_, content) in known_in(set(paths) - set(old)).items()}
+    lines = [path for path in paths if LINES.fullmatch(path.name)]
+    moved = [path for path in lines if arrays_of(path).exists()]
+    old = [path for path in paths if EARLIER.fullmatch(path.name) or path in lines and path not in moved]
+    known = {name: Run(content, {}, {}) for each in index(moved).values() for name, (_, content) in each.items()}
     runs = dict[str, Run]()
     # packed records first: a loose one of the same run was never read
     for path in sorted(old, key=lambda path: path.suffix != ".gz"):
         for run in _packed(path) if path.suffix == ".gz" else [_loose(path)] if path.suffix == ".json" else []:
-            name = named(run.content)
+            name = run.name
             with reading(f"{path}: the record {name}"):
                 spec = specification(run.content["spec"])
             if spec.key != run.content["key"] or folder_of(root, spec) != folder:
@@ -150,9 +152,8 @@ def _shard(path: Path) -> tuple[dict[str, int], dict[str, np.ndarray]]:
 
 def _renewed(content: dict, arrays: dict, weights: dict, earlier: dict) -> Run:
     """The run with a line of today's layout. Raises RecordError if its arrays were altered."""
-    for part, values in (("arrays", arrays), ("weights", weights)):
-        if (part == "arrays" or content["weights_kept"]) and arrays_digest(values) != content[f"{part}_sha256"]:
-            raise RecordError(f"the {part} of {named(content)} were altered")
+    for part in altered(content, arrays, weights):
+        raise RecordError(f"the {part} of {named(content)} were altered")
     renewed = {name: value for name, value in content.items() if name not in ("stored", "measured", "sha256")}
     renewed |= {"format": FORMAT, "earlier": earlier}
-    return Run(renewed | {"sha256": text_digest(renewed)}, arrays, weights)
+    return Run(signed(renewed), arrays, weights)
