@@ -69,23 +69,21 @@ def _sign(path: Path) -> None:
 
 
 def _migrate(root: Path, folder: Path) -> int:
-    paths = sorted(folder.iterdir())
-    lines = [path for path in paths if LINES.fullmatch(path.name)]
-    moved = [path for path in lines if arrays_of(path).exists()]
-    old = [path for path in paths if EARLIER.fullmatch(path.name) or path in lines and path not in moved]
-    known = {name: Run(content, {}, {}) for each in index(moved).values() for name, (_, content) in each.items()}
+    ours = [path for path in sorted(folder.iterdir()) if EARLIER.fullmatch(path.name) or LINES.fullmatch(path.name)]
+    moved = [path for path in ours if LINES.fullmatch(path.name) and arrays_of(path).exists()]
+    old = [path for path in ours if path not in moved]
+    known = {name: content for each in index(moved).values() for name, (_, content) in each.items()}
     runs = dict[str, Run]()
     # packed records first: a loose one of the same run was never read
     for path in sorted(old, key=lambda path: path.suffix != ".gz"):
         for run in _packed(path) if path.suffix == ".gz" else [_loose(path)] if path.suffix == ".json" else []:
-            name = run.name
-            with reading(f"{path}: the record {name}"):
+            with reading(f"{path}: the record {run.name}"):
                 spec = specification(run.content["spec"])
             if spec.key != run.content["key"] or folder_of(root, spec) != folder:
-                raise RecordError(f"{path}: the record {name} has another key or folder than its specification")
-            first = known.get(name) or runs.setdefault(name, run)
-            if any(_measured(first)[digest] != _measured(run)[digest] for digest in DIGESTS):
-                raise RecordError(f"{path}: another file has other measurements of {name}")
+                raise RecordError(f"{path}: the record {run.name} has another key or folder than its specification")
+            first = known.get(run.name) or runs.setdefault(run.name, run).content
+            if any(_measured(first)[digest] != _measured(run.content)[digest] for digest in DIGESTS):
+                raise RecordError(f"{path}: another file has other measurements of {run.name}")
     replace([], write_shards(folder, runs.values()))
     # what states records goes first: without it, the next call deletes the rest
     for path in sorted(old, key=lambda path: path.suffix not in (".json", ".gz")):
@@ -93,9 +91,9 @@ def _migrate(root: Path, folder: Path) -> int:
     return len(runs)
 
 
-def _measured(run: Run) -> dict:
+def _measured(content: dict) -> dict:
     """The digests of what was measured, before any rounding."""
-    return run.content | run.content["earlier"] if "earlier" in run.content else run.content
+    return content | content.get("earlier", {})
 
 
 def _loose(path: Path) -> Run:
@@ -121,33 +119,27 @@ def _packed(path: Path) -> Iterator[Run]:
             content = content_of(text, where)
             stored, name = content["stored"], named(content)
             earlier = content["measured"] | {"packed_sha256": content["sha256"], "bits": stored["bits"]}
-            curves = _of_shard(path.parent, stored["curves"], name)
-            weights = _of_shard(path.parent, stored["weights"], name) if content["weights_kept"] else {}
+            curves = _shard(path.with_name(stored["curves"]))[name]
+            weights = _shard(path.with_name(stored["weights"]))[name] if content["weights_kept"] else {}
             yield _renewed(content, curves, weights, earlier)
 
 
-def _of_shard(folder: Path, file: str, run: str) -> dict[str, np.ndarray]:
-    """The arrays of one run in a packed shard."""
-    if not re.fullmatch(r"(curves|weights)-[0-9a-f]{8}\.npz", file):
-        raise ValueError(f"{file!r} is no name of a shard")
-    rows, members = _shard(folder / file)
-    return {name: values[rows[run]] for name, values in members.items()}
-
-
 @cache  # until the folder is done
-def _shard(path: Path) -> tuple[dict[str, int], dict[str, np.ndarray]]:
-    """The row of each run, and the arrays of all runs, of a packed shard."""
+def _shard(path: Path) -> dict[str, dict[str, np.ndarray]]:
+    """The arrays of each run of a packed shard."""
+    if not re.fullmatch(r"(curves|weights)-[0-9a-f]{8}\.npz", path.name):
+        raise ValueError(f"{path.name!r} is no name of a shard")
     if hashlib.sha256(files.read_bytes(path)).hexdigest()[:8] != path.stem[-8:]:
         raise RecordError(f"the shard {path} was altered: its name is not that of its content")
     with files.npz(path) as opened:
-        members, arrays = dict(opened), {}
-    rows = {str(name): row for row, name in enumerate(members.pop("runs"))}
+        members = dict(opened)
+    runs, arrays = members.pop("runs").tolist(), {}
     for name, values in members.items():
         if name.endswith((".f4", ".f8")):  # planes, the lowest byte of each number first
             arrays[name[:-3]] = np.ascontiguousarray(np.moveaxis(values, 0, -1)).view(f"<{name[-2:]}")[..., 0]
         else:
             arrays[name] = values
-    return rows, arrays
+    return {run: {name: values[row] for name, values in arrays.items()} for row, run in enumerate(runs)}
 
 
 def _renewed(content: dict, arrays: dict, weights: dict, earlier: dict) -> Run:
