@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from book.records.files import RecordError, atomically, probe, reading, signed, text_digest
+from book.records.files import RecordError, atomically, content_of, probe, reading, signed
 from book.records.paths import COMMITTED
 from support.defaults import pinned
 from support.training.machine import environment
@@ -32,13 +32,8 @@ def table(name: str, folder: Path | None = None) -> pd.DataFrame:
     Raises RecordError if there is no such file, or if it does not have the digest that it names.
     """
     file = path(name, folder)
-    with reading(f"the derived table {file}"):
-        content = json.loads(file.read_text(encoding="utf-8"))
-        if text_digest(content) != content["sha256"]:
-            raise RecordError(
-                f"{file}: its rows, or what it says of them, are not those that were written (sha256 differs)"
-            )
-        return pd.DataFrame(content["rows"])
+    with reading(where := f"the derived table {file}"):
+        return pd.DataFrame(content_of(file.read_text(encoding="utf-8"), where)["rows"])
 
 
 def rows(name: str, **where: object) -> pd.DataFrame:

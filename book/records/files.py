@@ -82,7 +82,7 @@ def content_of(text: str, where: str) -> dict:
     with reading(where):
         content = json.loads(text, parse_constant=_refused, object_pairs_hook=_unique)
         if text_digest(content) != content["sha256"]:
-            raise RecordError(f"{where}: the JSON was altered")
+            raise RecordError(f"{where} was altered: it is not what was written (sha256 differs)")
         return content
 
 
