@@ -79,11 +79,8 @@ def faults(folder: Path | None = None) -> dict[Path, list[str]]:
 
 def _plain(value):
     """A number as JSON has it, to DIGITS significant digits; NaN and infinities become None."""
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
     return value
 

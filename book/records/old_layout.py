@@ -17,23 +17,8 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import load
 
-from book.records import derived, files
+from book.records import derived, files, store
 from book.records.files import RecordError, content_of, reading, signed
-from book.records.store import (
-    DIGESTS,
-    EARLIER,
-    FORMAT,
-    LINES,
-    Run,
-    altered,
-    arrays_of,
-    folder_of,
-    folders,
-    index,
-    named,
-    replace,
-    write_shards,
-)
 from support.training.specs import specification
 
 
@@ -44,7 +29,7 @@ def migrate(root: Path) -> int:
     nothing, and the next call continues. A folder with a fault is named and left as it is.
     """
     moved, faults = 0, 0
-    for folder in folders(root):
+    for folder in store.folders(root):
         try:
             with files.locked(folder):
                 moved += _migrate(root, folder)
@@ -69,22 +54,22 @@ def _sign(path: Path) -> None:
 
 
 def _migrate(root: Path, folder: Path) -> int:
-    ours = [path for path in sorted(folder.iterdir()) if EARLIER.fullmatch(path.name) or LINES.fullmatch(path.name)]
-    moved = [path for path in ours if LINES.fullmatch(path.name) and arrays_of(path).exists()]
-    old = [path for path in ours if path not in moved]
-    known = {name: content for each in index(moved).values() for name, (_, content) in each.items()}
-    runs = dict[str, Run]()
+    paths, kinds = sorted(folder.iterdir()), (store.EARLIER, store.LINES)
+    moved = [path for path in paths if store.LINES.fullmatch(path.name) and store.arrays_of(path).exists()]
+    old = [path for path in paths if path not in moved and any(kind.fullmatch(path.name) for kind in kinds)]
+    known = {name: content for each in store.index(moved).values() for name, (_, content) in each.items()}
+    runs = dict[str, store.Run]()
     # packed records first: a loose one of the same run was never read
     for path in sorted(old, key=lambda path: path.suffix != ".gz"):
         for run in _packed(path) if path.suffix == ".gz" else [_loose(path)] if path.suffix == ".json" else []:
             with reading(f"{path}: the record {run.name}"):
                 spec = specification(run.content["spec"])
-            if spec.key != run.content["key"] or folder_of(root, spec) != folder:
+            if spec.key != run.content["key"] or store.folder_of(root, spec) != folder:
                 raise RecordError(f"{path}: the record {run.name} has another key or folder than its specification")
             first = known.get(run.name) or runs.setdefault(run.name, run).content
-            if any(_measured(first)[digest] != _measured(run.content)[digest] for digest in DIGESTS):
+            if any(_measured(first)[digest] != _measured(run.content)[digest] for digest in store.DIGESTS):
                 raise RecordError(f"{path}: another file has other measurements of {run.name}")
-    replace([], write_shards(folder, runs.values()))
+    store.replace([], store.write_shards(folder, runs.values()))
     # what states records goes first: without it, the next call deletes the rest
     for path in sorted(old, key=lambda path: path.suffix not in (".json", ".gz")):
         path.unlink()
@@ -96,7 +81,7 @@ def _measured(content: dict) -> dict:
     return content | content.get("earlier", {})
 
 
-def _loose(path: Path) -> Run:
+def _loose(path: Path) -> store.Run:
     where = f"the record {path}"
     with reading(where):
         content = content_of(files.read_bytes(path).decode(), where)
@@ -105,19 +90,19 @@ def _loose(path: Path) -> Run:
         weights = {}
         if content["weights_kept"]:
             weights = load(files.read_bytes(path.with_suffix(".safetensors")))
-        if path.stem != named(content):
-            raise ValueError(f"it is that of {named(content)}")
+        if path.stem != store.named(content):
+            raise ValueError(f"it is that of {store.named(content)}")
         return _renewed(content, arrays, weights, {"sha256": content["sha256"]})
 
 
-def _packed(path: Path) -> Iterator[Run]:
+def _packed(path: Path) -> Iterator[store.Run]:
     if hashlib.sha256(files.read_bytes(path)).hexdigest()[:8] != path.name[5:13]:
         raise RecordError(f"the file {path} was altered: its name is not that of its content")
     for number, text in enumerate(files.lines(path), 1):
         where = f"line {number} of {path}"
         with reading(where):
             content = content_of(text, where)
-            stored, name = content["stored"], named(content)
+            stored, name = content["stored"], store.named(content)
             earlier = content["measured"] | {"packed_sha256": content["sha256"], "bits": stored["bits"]}
             curves = _shard(path.with_name(stored["curves"]))[name]
             weights = _shard(path.with_name(stored["weights"]))[name] if content["weights_kept"] else {}
@@ -142,10 +127,10 @@ def _shard(path: Path) -> dict[str, dict[str, np.ndarray]]:
     return {run: {name: values[row] for name, values in arrays.items()} for row, run in enumerate(runs)}
 
 
-def _renewed(content: dict, arrays: dict, weights: dict, earlier: dict) -> Run:
+def _renewed(content: dict, arrays: dict, weights: dict, earlier: dict) -> store.Run:
     """The run with a line of today's layout. Raises RecordError if its arrays were altered."""
-    for part in altered(content, arrays, weights):
-        raise RecordError(f"the {part} of {named(content)} were altered")
+    for part in store.altered(content, arrays, weights):
+        raise RecordError(f"the {part} of {store.named(content)} were altered")
     renewed = {name: value for name, value in content.items() if name not in ("stored", "measured", "sha256")}
-    renewed |= {"format": FORMAT, "earlier": earlier}
-    return Run(signed(renewed), arrays, weights)
+    renewed |= {"format": store.FORMAT, "earlier": earlier}
+    return store.Run(signed(renewed), arrays, weights)
