@@ -57,7 +57,7 @@ def _migrate(root: Path, folder: Path) -> int:
     paths, kinds = sorted(folder.iterdir()), (store.EARLIER, store.LINES)
     moved = [path for path in paths if store.LINES.fullmatch(path.name) and store.arrays_of(path).exists()]
     old = [path for path in paths if path not in moved and any(kind.fullmatch(path.name) for kind in kinds)]
-    known = {name: content for each in store.index(moved).values() for name, (_, content) in each.items()}
+    known = {name: content for name, (_, content) in store.index(moved).items()}
     runs = dict[str, store.Run]()
     # packed records first: a loose one of the same run was never read
     for path in sorted(old, key=lambda path: path.suffix != ".gz"):

@@ -179,11 +179,13 @@ class Store:
         weights: the record must have exactly this length and its final weights. In the first folder one without
         weights is accepted, because a record is never changed.
         """
+        key = spec.key
         for root in self.roots:
             paths = lines_in(folder_of(root, spec))
-            for _, (path, content) in sorted(index(paths, broken=True).get(spec.key, {}).items()):
-                record = Record(path, content)
-                exact = record.steps == steps and (root == self.roots[0] or content["weights_kept"])
+            known = index(paths, broken=True)
+            for name in sorted(name for name in known if name.startswith(key)):
+                record = Record(*known[name])
+                exact = record.steps == steps and (root == self.roots[0] or record.content["weights_kept"])
                 if record.answers(steps) and (exact or not weights):
                     return record
             index(paths)  # raises if this run may be in a line that cannot be read
@@ -193,8 +195,7 @@ class Store:
         """Yields all records, sorted by experiment, data and name. Raises RecordError if a line cannot be read."""
         seen = set()
         for folder in folders(*self.roots):
-            places = [item for runs in index(lines_in(folder)).values() for item in runs.items()]
-            for name, place in sorted(places):
+            for name, place in sorted(index(lines_in(folder)).items()):
                 if name not in seen:
                     seen.add(name)
                     yield Record(*place)
@@ -202,8 +203,8 @@ class Store:
     def neighbours(self, spec: Spec) -> Iterator[Record]:
         """Yields the records of the run's experiment and data that can be read."""
         for root in self.roots:
-            for places in index(lines_in(folder_of(root, spec)), broken=True).values():
-                yield from (Record(*place) for place in places.values())
+            for place in index(lines_in(folder_of(root, spec)), broken=True).values():
+                yield Record(*place)
 
     def check_writable(self) -> None:
         """Raises RecordError if nothing can be written, before any time is spent on training."""
@@ -224,12 +225,11 @@ class Store:
             folder.mkdir(parents=True, exist_ok=True)
             with files.locked(folder):  # or two sweeps could both record a run
                 known = index(lines_in(folder))
-                new = {run.name: run for run in runs if run.name not in known.get(run.content["key"], {})}
-                write_shards(folder, new.values())
+                write_shards(folder, {run.name: run for run in runs if run.name not in known}.values())
         except OSError as error:
             raise RecordError(f"cannot write records to {folder}: {error.strerror}") from error
         known = index(lines_in(folder))
-        return [Record(*known[run.content["key"]][run.name]) for run in runs]
+        return [Record(*known[run.name]) for run in runs]
 
     def verify(self) -> dict[Path, list[str]]:
         """Returns the faults by file, among them files that an interrupted write left behind."""
@@ -314,7 +314,7 @@ def lines_of(path: Path) -> Path:
 
 # -- reading ------------------------------------------------------------------------------------------------------
 
-Places = dict[str, dict[str, tuple[Path, dict]]]  # key -> name of a record -> its file and content
+Places = dict[str, tuple[Path, dict]]  # name of a record -> its file and content
 
 
 def lines_in(folder: Path) -> list[Path]:
@@ -346,7 +346,7 @@ def _joined(stamps: tuple[tuple[Path, int, int, int], ...]) -> tuple[Places, lis
         found, wrong = _contents(*stamp)
         faults += wrong
         for content in found:
-            known.setdefault(content["key"], {}).setdefault(named(content), (stamp[0], content))
+            known.setdefault(named(content), (stamp[0], content))
     return known, faults
 
 
@@ -378,15 +378,15 @@ def _contents(path: Path, *_stamp: int) -> tuple[list[dict], list[RecordError]]:
 def check_shard(path: Path) -> tuple[list[Record], dict[Path, list[str]]]:
     """Checks a file of lines and its arrays, which are then forgotten: the sound records, and the faults by file."""
     found, wrong = _contents(*stamped(path))
-    faults, records = {path: [str(error) for error in wrong]}, [Record(path, content) for content in found]
+    sound, faults = [], {path: [str(error) for error in wrong]}
     try:
         shard = files.shard(arrays_of(path))
-        names = {record.name for record in records}
-        if not wrong and (more := sorted(shard.rows.keys() - names)):
+        if not wrong and (more := sorted(shard.rows.keys() - {named(content) for content in found})):
             faults[path].append(f"it has no line of {', '.join(more)}, whose arrays are there")
-        wrongs = {record.name: record.faults() for record in records}
-        faults[path] += [fault for several in wrongs.values() for fault in several]
-        sound = [Record(path, record.content) for record in records if not wrongs[record.name]]
+        for content in found:
+            several = Record(path, content).faults()
+            faults[path] += several
+            sound += [] if several else [Record(path, content)]  # anew, without arrays
     except RecordError as error:  # one fault, not one for each of its runs
         sound, faults[arrays_of(path)] = [], [str(error)]
     finally:
@@ -436,16 +436,12 @@ def write_shards(folder: Path, runs: Iterable[Run]) -> list[Path]:
         size = sum(a.nbytes for a in group[0].members.values())
         count = max(1, min(MOST_RUNS, MOST_BYTES // max(size, 1)))
         for some in (group[i : i + count] for i in range(0, len(group), count)):
-            paths.append(_write(folder, some))
+            content = files.shard_bytes({run.name: run.members for run in some})
+            path = folder / files.arrays_name(content)
+            files.atomically(path, content)
+            files.atomically(lines_of(path), files.lines_bytes(line(run.content) for run in some))
+            paths.append(lines_of(path))
     return paths
-
-
-def _write(folder: Path, runs: list[Run]) -> Path:
-    content = files.shard_bytes({run.name: run.members for run in runs})
-    path = folder / files.arrays_name(content)
-    files.atomically(path, content)
-    files.atomically(lines_of(path), files.lines_bytes(line(run.content) for run in runs))
-    return lines_of(path)
 
 
 def line(content: dict) -> str:
