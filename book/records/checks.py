@@ -1,5 +1,6 @@
 """Values that a record may have: their types, ranges, and the arrays that every run of an experiment has."""
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -30,6 +31,9 @@ def line(content: Mapping, known: int) -> None:
         raise ValueError(f"its length is {steps!r}")
     if not (lost is None or (type(lost) is int and 0 <= lost <= steps)):
         raise ValueError(f"it diverged at {lost!r}")
+    seconds = content["environment"]["seconds"]
+    if not (math.isfinite(seconds) and seconds >= 0):
+        raise ValueError(f"it took {seconds} seconds")
     if type(content["weights_kept"]) is not bool:
         raise ValueError(f"weights_kept is {content['weights_kept']!r}")
     for name in ("division", "probe"):

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from book.records.files import RecordError, atomically, probe, text_digest
+from book.records.files import RecordError, atomically, content_of, probe, reading, signed
 from book.records.paths import COMMITTED
 from support.defaults import pinned
 from support.training.machine import environment
@@ -32,16 +32,8 @@ def table(name: str, folder: Path | None = None) -> pd.DataFrame:
     Raises RecordError if there is no such file, or if it does not have the digest that it names.
     """
     file = path(name, folder)
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-        rows, whole = content["rows"], text_digest(content) == content["sha256"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise RecordError(f"{file}: no derived table can be read from it ({type(error).__name__})") from error
-    if not whole:
-        raise RecordError(
-            f"{file}: its rows, or what it says of them, are not those that were written (sha256 differs)"
-        )
-    return pd.DataFrame(rows)
+    with reading(where := f"the derived table {file}"):
+        return pd.DataFrame(content_of(file.read_text(encoding="utf-8"), where)["rows"])
 
 
 def rows(name: str, **where: object) -> pd.DataFrame:
@@ -87,17 +79,14 @@ def faults(folder: Path | None = None) -> dict[Path, list[str]]:
 
 def _plain(value):
     """A number as JSON has it, to DIGITS significant digits; NaN and infinities become None."""
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
     return value
 
 
 def write(file: Path, content: dict) -> None:
     """Writes the content of a table with its digest."""
-    last = {"sha256": text_digest(content), "rows": content["rows"]}  # a reader sees all but the rows first
-    rest = {name: value for name, value in content.items() if name not in last}
-    atomically(file, json.dumps(rest | last, indent=1, allow_nan=False) + "\n")
+    content = signed(content)
+    content["rows"] = content.pop("rows")  # last, so that a reader sees the rest first
+    atomically(file, json.dumps(content, indent=1, allow_nan=False) + "\n")

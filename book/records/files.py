@@ -72,15 +72,17 @@ def text_digest(content: dict) -> str:
     return hashlib.sha256(json.dumps(unsigned, sort_keys=True).encode()).hexdigest()
 
 
+def signed(content: dict) -> dict:
+    """The content with its digest."""
+    return content | {"sha256": text_digest(content)}
+
+
 def content_of(text: str, where: str) -> dict:
-    """Reads a record's JSON. Raises RecordError, naming `where`, if it is damaged or its digest is wrong."""
+    """Reads signed JSON. Raises RecordError, naming `where`, if it is damaged or its digest is wrong."""
     with reading(where):
         content = json.loads(text, parse_constant=_refused, object_pairs_hook=_unique)
         if text_digest(content) != content["sha256"]:
-            raise RecordError(f"{where}: the JSON was altered")
-        seconds = content["environment"]["seconds"]
-        if not (math.isfinite(seconds) and seconds >= 0):
-            raise ValueError(f"it took {seconds} seconds")
+            raise RecordError(f"{where} was altered: it is not what was written (sha256 differs)")
         return content
 
 
@@ -165,11 +167,16 @@ class Shard:
         return self._members[name]
 
 
+def stamped(path: Path) -> tuple[Path, int, int, int]:
+    """A path with what changes when its file does."""
+    about = path.stat()
+    return path, about.st_mtime_ns, about.st_size, about.st_ino
+
+
 def shard(path: Path) -> Shard:
     """Opens a shard; it is read again only if the file has changed."""
     with reading(f"the shard {path}"):
-        about = path.stat()
-        return _shard(path, about.st_mtime_ns, about.st_size, about.st_ino)
+        return _shard(*stamped(path))
 
 
 @lru_cache(maxsize=64)
@@ -217,36 +224,31 @@ def locked(folder: Path) -> Iterator[None]:
 
     The folder itself is locked, so that the lock belongs to no user and leaves no file. Who waits is told for whom.
     """
-    if fcntl is None or (held := _locked(folder)) is None:
-        name = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
-        user = getattr(os, "getuid", int)()  # 0 on Windows
-        with FileLock(Path(tempfile.gettempdir()) / f"measured-geometry-{user}-{name}.lock"):
-            yield
-        return
-    try:
+    with contextlib.ExitStack() as closing:
+        if fcntl:
+            held = os.open(folder, os.O_RDONLY)
+            closing.callback(os.close, held)
+        if not (fcntl and _granted(held, folder)):
+            name = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
+            user = getattr(os, "getuid", int)()  # 0 on Windows
+            closing.enter_context(FileLock(Path(tempfile.gettempdir()) / f"measured-geometry-{user}-{name}.lock"))
         yield
-    finally:
-        os.close(held)
 
 
-def _locked(folder: Path) -> int | None:
-    """Opens and locks the folder; None where the file system locks files alone, as NFS does."""
-    held, end = os.open(folder, os.O_RDONLY), time.monotonic() + PATIENCE
-    try:
-        while True:
-            with contextlib.suppress(BlockingIOError):
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return held
+def _granted(held: int, folder: Path) -> bool:
+    """Waits for the lock of an open folder; False where the file system locks files alone, as NFS does."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
             if time.monotonic() > end:
                 print(f"waiting for {_holder(held)}, which writes into {folder}", file=sys.stderr, flush=True)
                 end = math.inf
             time.sleep(0.02)
-    except OSError:
-        os.close(held)
-        return None
-    except BaseException:
-        os.close(held)
-        raise
+        except OSError:
+            return False
 
 
 def _holder(held: int) -> str:

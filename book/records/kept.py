@@ -39,10 +39,8 @@ def _path() -> Path:
 def rows() -> list[dict]:
     """The rows of the committed records: read from disk if records and package are unchanged, else judged now."""
     path = _path()
-    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if files.text_digest(content) == content["sha256"]:  # else it was edited
-            return content["rows"]
+    with contextlib.suppress(OSError, ValueError, KeyError, files.RecordError):  # it was edited, or there is none
+        return files.content_of(path.read_text(encoding="utf-8"), str(path))["rows"]
     if _judge is None:
         raise RuntimeError("nothing knows the claims yet: import book.chapters first")
     found = _judge(paths.COMMITTED)
@@ -53,26 +51,24 @@ def rows() -> list[dict]:
 
 def digest(records: Path, *packages: Path) -> str:
     """Of everything that rows follow from: names and contents of files, names of chapters, versions of libraries."""
-    read = []
-    for root, endings in (
-        (records, (".json", ".npz", ".gz")),
-        *((package, (".json", ".py")) for package in packages),
-    ):
-        for path in sorted(path for path in root.rglob("*") if path.suffix in endings and path.is_file()):
-            if root.name == "book" and SHOWING.match(path.relative_to(root).as_posix()):
-                continue
-            state = path.stat()
-            read.append((root, path, state.st_size, state.st_mtime_ns))
+    endings = [(records, (".json", ".npz", ".gz")), *((package, (".json", ".py")) for package in packages)]
+    read = [
+        (root, *files.stamped(path))
+        for root, suffixes in endings
+        for path in sorted(root.rglob("*"))
+        if path.suffix in suffixes and path.is_file()
+        if not (root.name == "book" and SHOWING.match(path.relative_to(root).as_posix()))
+    ]
     return _digest(tuple(read), tuple(paths.notebooks()))
 
 
 @lru_cache(1)  # a chapter asks for hundreds of claims, and 20 MB are read for each digest
-def _digest(read: tuple[tuple[Path, Path, int, int], ...], notebooks: tuple[str, ...]) -> str:
+def _digest(read: tuple[tuple[Path, Path, int, int, int], ...], notebooks: tuple[str, ...]) -> str:
     total = hashlib.blake2b(digest_size=16)
     total.update("\n".join(notebooks).encode())
     for name in ("numpy", "scipy", "torch"):
         total.update(f"{name} {importlib.metadata.version(name)}\n".encode())
-    for root, path, size, _ in read:
+    for root, path, _, size, _ in read:
         total.update(f"{root.name}/{path.relative_to(root)} {size}\n".encode() + path.read_bytes())
     return total.hexdigest()
 
@@ -81,8 +77,7 @@ def _write(path: Path, found: list[dict]) -> None:
     """In one step, so that a reader never sees half a file; older entries are removed."""
     paths.own(path.parent.parent)
     path.parent.mkdir(parents=True, exist_ok=True)
-    content = {"rows": found}
-    files.atomically(path, json.dumps(content | {"sha256": files.text_digest(content)}, allow_nan=False))
+    files.atomically(path, json.dumps(files.signed({"rows": found}), allow_nan=False))
     for other in path.parent.glob("*.json"):
         if other != path and re.fullmatch("[0-9a-f]{32}", other.stem):  # the cache may be a folder of the user's
             other.unlink(missing_ok=True)

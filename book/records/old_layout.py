@@ -17,23 +17,9 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import load
 
-from book.records import derived, files
-from book.records.files import RecordError, arrays_digest, content_of, reading, text_digest
-from book.records.store import (
-    EARLIER,
-    FORMAT,
-    LINES,
-    Run,
-    arrays_of,
-    folder_of,
-    known_in,
-    named,
-    replace,
-    write_shards,
-)  # fmt: skip
+from book.records import derived, files, store
+from book.records.files import RecordError, content_of, reading, signed
 from support.training.specs import specification
-
-DIGESTS = ("arrays_sha256", "weights_sha256")
 
 
 def migrate(root: Path) -> int:
@@ -43,7 +29,7 @@ def migrate(root: Path) -> int:
     nothing, and the next call continues. A folder with a fault is named and left as it is.
     """
     moved, faults = 0, 0
-    for folder in sorted(path for path in root.glob("*/*") if path.is_dir()):
+    for folder in store.folders(root):
         try:
             with files.locked(folder):
                 moved += _migrate(root, folder)
@@ -68,35 +54,34 @@ def _sign(path: Path) -> None:
 
 
 def _migrate(root: Path, folder: Path) -> int:
-    paths = sorted(folder.iterdir())
-    old = [path for path in paths if EARLIER.fullmatch(path.name)]
-    old += [path for path in paths if LINES.fullmatch(path.name) and not arrays_of(path).exists()]
-    known = {name: Run(content, {}, {}) for name, (_, content) in known_in(set(paths) - set(old)).items()}
-    runs = dict[str, Run]()
+    paths, kinds = sorted(folder.iterdir()), (store.EARLIER, store.LINES)
+    moved = [path for path in paths if store.LINES.fullmatch(path.name) and store.arrays_of(path).exists()]
+    old = [path for path in paths if path not in moved and any(kind.fullmatch(path.name) for kind in kinds)]
+    known = {name: content for name, (_, content) in store.index(moved).items()}
+    runs = dict[str, store.Run]()
     # packed records first: a loose one of the same run was never read
     for path in sorted(old, key=lambda path: path.suffix != ".gz"):
         for run in _packed(path) if path.suffix == ".gz" else [_loose(path)] if path.suffix == ".json" else []:
-            name = named(run.content)
-            with reading(f"{path}: the record {name}"):
+            with reading(f"{path}: the record {run.name}"):
                 spec = specification(run.content["spec"])
-            if spec.key != run.content["key"] or folder_of(root, spec) != folder:
-                raise RecordError(f"{path}: the record {name} has another key or folder than its specification")
-            first = known.get(name) or runs.setdefault(name, run)
-            if any(_measured(first)[digest] != _measured(run)[digest] for digest in DIGESTS):
-                raise RecordError(f"{path}: another file has other measurements of {name}")
-    replace([], write_shards(folder, runs.values()))
+            if spec.key != run.content["key"] or store.folder_of(root, spec) != folder:
+                raise RecordError(f"{path}: the record {run.name} has another key or folder than its specification")
+            first = known.get(run.name) or runs.setdefault(run.name, run).content
+            if any(_measured(first)[digest] != _measured(run.content)[digest] for digest in store.DIGESTS):
+                raise RecordError(f"{path}: another file has other measurements of {run.name}")
+    store.replace([], store.write_shards(folder, runs.values()))
     # what states records goes first: without it, the next call deletes the rest
     for path in sorted(old, key=lambda path: path.suffix not in (".json", ".gz")):
         path.unlink()
     return len(runs)
 
 
-def _measured(run: Run) -> dict:
+def _measured(content: dict) -> dict:
     """The digests of what was measured, before any rounding."""
-    return run.content | run.content["earlier"] if "earlier" in run.content else run.content
+    return content | content.get("earlier", {})
 
 
-def _loose(path: Path) -> Run:
+def _loose(path: Path) -> store.Run:
     where = f"the record {path}"
     with reading(where):
         content = content_of(files.read_bytes(path).decode(), where)
@@ -105,54 +90,47 @@ def _loose(path: Path) -> Run:
         weights = {}
         if content["weights_kept"]:
             weights = load(files.read_bytes(path.with_suffix(".safetensors")))
-        if path.stem != named(content):
-            raise ValueError(f"it is that of {named(content)}")
+        if path.stem != store.named(content):
+            raise ValueError(f"it is that of {store.named(content)}")
         return _renewed(content, arrays, weights, {"sha256": content["sha256"]})
 
 
-def _packed(path: Path) -> Iterator[Run]:
+def _packed(path: Path) -> Iterator[store.Run]:
     if hashlib.sha256(files.read_bytes(path)).hexdigest()[:8] != path.name[5:13]:
         raise RecordError(f"the file {path} was altered: its name is not that of its content")
     for number, text in enumerate(files.lines(path), 1):
         where = f"line {number} of {path}"
         with reading(where):
             content = content_of(text, where)
-            stored, name = content["stored"], named(content)
+            stored, name = content["stored"], store.named(content)
             earlier = content["measured"] | {"packed_sha256": content["sha256"], "bits": stored["bits"]}
-            curves = _of_shard(path.parent, stored["curves"], name)
-            weights = _of_shard(path.parent, stored["weights"], name) if content["weights_kept"] else {}
+            curves = _shard(path.with_name(stored["curves"]))[name]
+            weights = _shard(path.with_name(stored["weights"]))[name] if content["weights_kept"] else {}
             yield _renewed(content, curves, weights, earlier)
 
 
-def _of_shard(folder: Path, file: str, run: str) -> dict[str, np.ndarray]:
-    """The arrays of one run in a packed shard."""
-    if not re.fullmatch(r"(curves|weights)-[0-9a-f]{8}\.npz", file):
-        raise ValueError(f"{file!r} is no name of a shard")
-    rows, members = _shard(folder / file)
-    return {name: values[rows[run]] for name, values in members.items()}
-
-
 @cache  # until the folder is done
-def _shard(path: Path) -> tuple[dict[str, int], dict[str, np.ndarray]]:
-    """The row of each run, and the arrays of all runs, of a packed shard."""
+def _shard(path: Path) -> dict[str, dict[str, np.ndarray]]:
+    """The arrays of each run of a packed shard."""
+    if not re.fullmatch(r"(curves|weights)-[0-9a-f]{8}\.npz", path.name):
+        raise ValueError(f"{path.name!r} is no name of a shard")
     if hashlib.sha256(files.read_bytes(path)).hexdigest()[:8] != path.stem[-8:]:
         raise RecordError(f"the shard {path} was altered: its name is not that of its content")
     with files.npz(path) as opened:
-        members, arrays = dict(opened), {}
-    rows = {str(name): row for row, name in enumerate(members.pop("runs"))}
+        members = dict(opened)
+    runs, arrays = members.pop("runs").tolist(), {}
     for name, values in members.items():
         if name.endswith((".f4", ".f8")):  # planes, the lowest byte of each number first
             arrays[name[:-3]] = np.ascontiguousarray(np.moveaxis(values, 0, -1)).view(f"<{name[-2:]}")[..., 0]
         else:
             arrays[name] = values
-    return rows, arrays
+    return {run: {name: values[row] for name, values in arrays.items()} for row, run in enumerate(runs)}
 
 
-def _renewed(content: dict, arrays: dict, weights: dict, earlier: dict) -> Run:
+def _renewed(content: dict, arrays: dict, weights: dict, earlier: dict) -> store.Run:
     """The run with a line of today's layout. Raises RecordError if its arrays were altered."""
-    for part, values in (("arrays", arrays), ("weights", weights)):
-        if (part == "arrays" or content["weights_kept"]) and arrays_digest(values) != content[f"{part}_sha256"]:
-            raise RecordError(f"the {part} of {named(content)} were altered")
+    for part in store.altered(content, arrays, weights):
+        raise RecordError(f"the {part} of {store.named(content)} were altered")
     renewed = {name: value for name, value in content.items() if name not in ("stored", "measured", "sha256")}
-    renewed |= {"format": FORMAT, "earlier": earlier}
-    return Run(renewed | {"sha256": text_digest(renewed)}, arrays, weights)
+    renewed |= {"format": store.FORMAT, "earlier": earlier}
+    return store.Run(signed(renewed), arrays, weights)

@@ -5,11 +5,12 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from book.records.store import Record, Store
-from support.networks.data import load
+from support.networks.data import Dataset, load
 from support.training.classifiers.training import train
 from support.training.distances import training as mahalanobis
 from support.training.machine import Division, environment, resolve_device
@@ -20,6 +21,7 @@ from support.training.specs import CURVES
 
 CHUNK = {"cpu": 1500, "cuda": 4000}  # images in a chunk of a replay, about
 REPLAYS = 3  # at the record's own precision
+ROLLED = [{"roll": i} for i in range(REPLAYS)]  # the images of a batch, begun elsewhere
 MOST_STEPS, MINUTES = 100, 1.0  # the default length: this many steps, or as many as fit into this time
 FACTOR = 10.0  # the record may be this many times as far from a replay as replays are from each other
 LOSS_FLOOR = 1e-5  # relative; about thirty times the rounding of a float32 product
@@ -35,8 +37,26 @@ BF16_FLOOR = 3e-3  # relative, of a loss in bf16, whose rounding is 4e-3
 EXACT_FLOOR = 1e-9  # the same in float64
 DISTANCE_FLOOR = {"float64": EXACT_FLOOR, "fp32": LOSS_FLOOR}  # of the distance networks
 
-
 Report = Callable[[int, int], None]
+
+
+class Again(NamedTuple):
+    """How a run is trained again, and what rounding may do to its curves."""
+
+    train: Callable  # called as train([spec], steps=, device=, progress=) and with one of `orders`
+    orders: list[dict]  # options of `train`, each of which gives sums another order
+    curves: Iterable[str]
+    points: dict[str, int]  # on which an accuracy of "train" or "test" is measured
+    floor: float  # of the other curves, relative
+    least: float = 1.0  # the floor is relative to no less than this
+    factor: float = FACTOR
+    in_float64: bool = False  # whether a run in lower precision is also trained in float64
+
+    def floor_of(self, name: str, curve: np.ndarray) -> np.ndarray | float:
+        """The floor of a curve, (S,), in its own unit."""
+        if "accuracy" in name:
+            return _flips(self.points[name.split("_")[0]])
+        return self.floor * np.maximum(self.least, np.abs(curve))
 
 
 def replay(
@@ -73,19 +93,27 @@ def replay(
     # a lower bound: a single network costs more than its share of a block
     a_step = REPLAYS * record.minutes / record.steps
     steps = min(steps or max(1, min(MOST_STEPS, int(MINUTES / max(a_step, 1e-9)))), record.steps)
-    again = REPLAYABLE[record.spec.experiment]
     print(f"{record.key}: {record.spec.label}")
     print(f"training the first {steps:,} of {record.steps:,} steps {REPLAYS} times and more", flush=True)
     begun = time.perf_counter()
-    replays, floors, scale, factor = again(record, steps, device, progress)
+    again = REPLAYABLE[record.spec.experiment](record.spec, device)
+    asked = [(record.spec, order) for order in again.orders]
+    if again.in_float64 and record.spec.precision != "float64":
+        asked.append((replace(record.spec, precision="float64"), {}))
+    replays = [
+        again.train([spec], steps=steps, device=device, progress=_nth(progress, i, len(asked)), **order)[0]
+        for i, (spec, order) in enumerate(asked)
+    ]
+    scale = max(1.0, product_error(record.content["environment"]) / product_error(vars(replays[0])))
+    factor = scale * again.factor
     seconds = time.perf_counter() - begun
     at = np.intersect1d(record.arrays["steps"], replays[0].steps)
     agrees = True
-    for name, floor_of in floors.items():
+    for name in again.curves:
         curves = [m.arrays[name][np.isin(m.steps, at)] for m in replays]
         stored = record.arrays[name][np.isin(record.arrays["steps"], at)].astype(float)
-        floor = floor_of(curves[0])
-        spread, distance, tolerance = compare(stored, curves, scale * floor, factor * scale)
+        floor = scale * again.floor_of(name, curves[0])
+        spread, distance, tolerance = compare(stored, curves, floor, factor)
         fine = bool((distance <= tolerance).all())
         agrees &= fine
         with np.errstate(invalid="ignore"):
@@ -99,7 +127,7 @@ def replay(
     word = "agrees" if agrees else "DISAGREES"
     print(
         f"the record {word} with {len(replays)} replays at {len(at)} recorded steps "
-        f"up to {at[-1]:,}; tolerance = {factor * scale:.3g} x how far they part, plus a floor; {seconds:.1f} s"
+        f"up to {at[-1]:,}; tolerance = {factor:.3g} x how far they part, plus a floor; {seconds:.1f} s"
     )
     here, there = environment()["processor"], record.content["environment"]["processor"]
     if not agrees and here != there:
@@ -115,77 +143,46 @@ def _nth(progress: Report | None, number: int, replays: int) -> Report | None:
     return progress and (lambda step, steps: progress(number * steps + step, replays * steps))
 
 
-def _classifier_replays(record: Record, steps: int, device: str, progress: Report | None = None):
-    """The replays; for each curve its floor as a function of the curve; scale and factor of the tolerance."""
-    spec, dataset = record.spec, load(record.spec.data)
-    spec.check_data(dataset.name, dataset.digest)
+def _classifier(spec, device: str) -> Again:
+    """Chunks of images have three sizes."""
+    dataset = _images(spec)
     chunks = math.ceil(spec.images / CHUNK[resolve_device(device).type])
-    rows = [math.ceil(spec.images / (chunks + i)) for i in range(REPLAYS)]
-    asked = [(spec, r) for r in rows] + [(s, None) for s in _in_float64(spec)]
-    replays = [
-        train([s], dataset, steps, device=device, rows=r, progress=_nth(progress, i, len(asked)))[0]
-        for i, (s, r) in enumerate(asked)
-    ]
+    rows = [{"rows": math.ceil(spec.images / (chunks + i))} for i in range(REPLAYS)]
     images = {"train": spec.images, "test": len(dataset.test_images)}
     exact = spec.precision == "float64"
-    loss_floor, factor = (LOSS_FLOOR, FACTOR) if exact else (LOSS_FLOOR_FP32, FACTOR_FP32)
-    scale = max(1.0, product_error(record.content["environment"]) / product_error(vars(replays[0])))
-    return replays, _floors(CURVES, images, loss_floor), scale, factor
+    floor, factor = (LOSS_FLOOR, FACTOR) if exact else (LOSS_FLOOR_FP32, FACTOR_FP32)
+    again = partial(train, dataset=dataset)
+    return Again(again, rows, CURVES, images, floor, factor=factor, in_float64=True)
 
 
-def _distance_replays(record: Record, steps: int, device: str, progress: Report | None = None):
-    """The same for a distance network: chunks of points, and torch's own products."""
-    spec, kind = record.spec, resolve_device(device).type
-    divisions = [Division(kind, 1, "default", math.ceil(spec.samples / (i + 1)), 1) for i in range(REPLAYS)]
-    asked = [(spec, d) for d in divisions] + [(s, None) for s in _in_float64(spec)]
-    replays = [
-        mahalanobis.train([s], steps, device=device, division=d, progress=_nth(progress, i, len(asked)))[0]
-        for i, (s, d) in enumerate(asked)
-    ]
+def _distance(spec, device: str) -> Again:
+    """Chunks of points have three sizes; the products are torch's own."""
+    kind, sizes = resolve_device(device).type, [math.ceil(spec.samples / (i + 1)) for i in range(REPLAYS)]
+    divisions = [{"division": Division(kind, 1, "default", size, 1)} for size in sizes]
     floor = DISTANCE_FLOOR[spec.precision]
-    return replays, dict.fromkeys(mahalanobis.CURVES, lambda curve: floor * np.abs(curve)), 1.0, FACTOR
+    return Again(mahalanobis.train, divisions, mahalanobis.CURVES, {}, floor, least=0.0, in_float64=True)
 
 
-def _volume_replays(record: Record, steps: int, device: str, progress: Report | None = None):
-    """The same for a sigmoid network: its mini-batches are summed in three orders; a full batch has only one."""
-    spec, task = record.spec, record.spec.draw()
+def _volume(spec, _: str) -> Again:
+    """Mini-batches are summed in three orders; a full batch has only one."""
+    task = spec.draw()
     points = {"train": len(task.train[0]), "test": len(task.test[0])}
-    again = partial(volume.train, [spec], steps, tasks=[task], device=device)
-    return _rolled(again, progress, CURVES, points, EXACT_FLOOR)
+    return Again(partial(volume.train, tasks=[task]), ROLLED, CURVES, points, EXACT_FLOOR)
 
 
-def _residual_replays(record: Record, steps: int, device: str, progress: Report | None = None):
-    """The same for a residual network: the images of its batches are summed in three orders. A step is an epoch."""
-    spec, dataset = record.spec, load(record.spec.data)
-    spec.check_data(dataset.name, dataset.digest)
+def _residual(spec, _: str) -> Again:
+    """The images of batches are summed in three orders. A step is an epoch."""
+    dataset = _images(spec)
     images = {"train": min(spec.images, EVALUATED), "test": len(dataset.test_images)}
     floor = BF16_FLOOR if spec.precision == "bf16" else LOSS_FLOOR_FP32
-    again = partial(residual.train, [spec], steps, data=dataset, device=device)
-    return _rolled(again, progress, spec.curves, images, floor)
+    return Again(partial(residual.train, data=dataset), ROLLED, spec.curves, images, floor)
 
 
-def _rolled(
-    again: Callable, progress: Report | None, curves: Iterable[str], points: dict[str, int], loss_floor: float
-):
-    """Replays with batches in three orders; again: trains a network."""
-    replays = [again(roll=i, progress=_nth(progress, i, REPLAYS))[0] for i in range(REPLAYS)]
-    return replays, _floors(curves, points, loss_floor), 1.0, FACTOR
-
-
-def _floors(names: Iterable[str], points: dict[str, int], loss_floor: float) -> dict[str, Callable]:
-    """For each curve its floor; points: on which an accuracy of "train" or "test" is measured."""
-
-    def floor_of(name):
-        if "accuracy" in name:
-            return lambda curve: _flips(points[name.split("_")[0]])
-        return lambda curve: loss_floor * np.maximum(1, np.abs(curve))
-
-    return {name: floor_of(name) for name in names}
-
-
-def _in_float64(spec) -> list:
-    """The same run in float64; empty if it is one already."""
-    return [] if spec.precision == "float64" else [replace(spec, precision="float64")]
+def _images(spec) -> Dataset:
+    """The images of a run. Raises ValueError if they are others than those it was trained on."""
+    dataset = load(spec.data)
+    spec.check_data(dataset.name, dataset.digest)
+    return dataset
 
 
 def _flips(points: int) -> float:
@@ -194,13 +191,13 @@ def _flips(points: int) -> float:
     return 100 * max(1, min(max(few, points // share), points // most)) / points
 
 
-REPLAYABLE = {
-    "classifier": _classifier_replays,
-    "metric": _classifier_replays,
-    "centres": _classifier_replays,
-    "mahalanobis": _distance_replays,
-    "volume": _volume_replays,
-    "residual": _residual_replays,
+REPLAYABLE = {  # experiment -> how its runs are trained again
+    "classifier": _classifier,
+    "metric": _classifier,
+    "centres": _classifier,
+    "mahalanobis": _distance,
+    "volume": _volume,
+    "residual": _residual,
 }
 
 
@@ -239,5 +236,6 @@ def _apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def product_error(environment: dict) -> float:
-    """The measured relative error of the products in a run's training."""
-    return max(environment["probe"][environment["division"]["routine"]]["error"], 1e-16)
+    """The measured relative error of the products in a run's training, tiny where none was measured."""
+    measured = environment["probe"].get(environment["division"]["routine"], {})
+    return max(measured.get("error", 0.0), 1e-16)

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from book.records import checks, files
-from book.records.files import RecordError, arrays_digest, content_of, reading, text_digest
+from book.records.files import RecordError, arrays_digest, content_of, reading, signed, stamped
 from book.records.paths import COMMITTED
 from support.training.machine import environment
 from support.training.specs import Measurement, Spec, specification
@@ -30,6 +30,7 @@ from support.training.specs import Measurement, Spec, specification
 FORMAT = 2  # of a line
 LEFTOVER = "a file without a record: its write was cut short; it can be deleted"
 STRANGE = "no record names this file, and its name is not that of its content: it was altered, or is none of ours"
+DIGESTS = ("arrays_sha256", "weights_sha256")  # of what was measured
 WEIGHTS = "weights/"  # how the members of a shard begin that hold final weights
 MOST_RUNS, MOST_BYTES = 256, 2**23  # of a shard, unpacked; reading one run unpacks those beside it
 LINES, ARRAYS = re.compile(r"runs-[0-9a-f]{8}\.jsonl\.gz"), re.compile(r"arrays-[0-9a-f]{8}\.npz")
@@ -43,6 +44,11 @@ class Run(NamedTuple):
     content: dict
     arrays: Mapping[str, np.ndarray]
     weights: Mapping[str, np.ndarray]
+
+    @property
+    def name(self) -> str:
+        """KEY-STEPS, as that of a record."""
+        return named(self.content)
 
     @property
     def members(self) -> dict[str, np.ndarray]:
@@ -153,17 +159,12 @@ class Record:
     def faults(self) -> list[str]:
         """Lists everything that is wrong with this record; empty for a sound one."""
         try:
-            arrays = dict(self.arrays)
-            faults = checks.faults(self.spec, self.content, arrays)
-            weights = {name: value.numpy() for name, value in (self.weights() or {}).items()}
+            arrays, weights = dict(self.arrays), dict(Arrays(self.shard, self.name, weights=True))
         except RecordError as error:
             return [str(error)]
-        for part, values in (("arrays", arrays), ("weights", weights)):
-            if (part == "arrays" or self.content["weights_kept"]) and (
-                arrays_digest(values) != self.content[f"{part}_sha256"]
-            ):
-                faults.append(f"the {part} of {self.name} in {self.shard} were altered")
-        return [f"{self.name}: {fault}" if self.name not in fault else fault for fault in faults]
+        wrong = [f"{self.name}: {fault}" for fault in checks.faults(self.spec, self.content, arrays)]
+        parts = altered(self.content, arrays, weights)
+        return wrong + [f"the {part} of {self.name} in {self.shard} were altered" for part in parts]
 
 
 class Store:
@@ -178,25 +179,23 @@ class Store:
         weights: the record must have exactly this length and its final weights. In the first folder one without
         weights is accepted, because a record is never changed.
         """
+        key = spec.key
         for root in self.roots:
-            known, faults = _index(folder_of(root, spec))
-            for _, (path, content) in sorted(known.get(spec.key, {}).items()):
-                record = Record(path, content)
-                exact = record.steps == steps and (root == self.roots[0] or content["weights_kept"])
+            paths = lines_in(folder_of(root, spec))
+            known = index(paths, broken=True)
+            for name in sorted(name for name in known if name.startswith(key)):
+                record = Record(*known[name])
+                exact = record.steps == steps and (root == self.roots[0] or record.content["weights_kept"])
                 if record.answers(steps) and (exact or not weights):
                     return record
-            if faults:  # this run may be in the line that cannot be read
-                raise faults[0][1]
+            index(paths)  # raises if this run may be in a line that cannot be read
         return None
 
     def __iter__(self) -> Iterator[Record]:
         """Yields all records, sorted by experiment, data and name. Raises RecordError if a line cannot be read."""
         seen = set()
-        for folder in self._folders():
-            known, faults = _index(folder)
-            if faults:
-                raise faults[0][1]
-            for name, place in sorted((name, place) for runs in known.values() for name, place in runs.items()):
+        for folder in folders(*self.roots):
+            for name, place in sorted(index(lines_in(folder)).items()):
                 if name not in seen:
                     seen.add(name)
                     yield Record(*place)
@@ -204,12 +203,8 @@ class Store:
     def neighbours(self, spec: Spec) -> Iterator[Record]:
         """Yields the records of the run's experiment and data that can be read."""
         for root in self.roots:
-            for places in _index(folder_of(root, spec))[0].values():
-                yield from (Record(*place) for place in places.values())
-
-    def _folders(self) -> Iterator[Path]:
-        for root in self.roots:
-            yield from sorted(path for path in root.glob("*/*") if path.is_dir())
+            for place in index(lines_in(folder_of(root, spec)), broken=True).values():
+                yield Record(*place)
 
     def check_writable(self) -> None:
         """Raises RecordError if nothing can be written, before any time is spent on training."""
@@ -225,21 +220,16 @@ class Store:
         A run that has a record of this length keeps it. keep_weights: tells whether those of a run are kept.
         """
         folder = folder_of(self.roots[0], measurements[0].spec)
-        runs = {}
-        for m in measurements:
-            run = _run(m, keep_weights(m.spec))
-            runs[run.content["key"], named(run.content)] = run
+        runs = [_run(m, keep_weights(m.spec)) for m in measurements]
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with files.locked(folder):  # or two sweeps could both record a run
-                known, faults = _index(folder)
-                if faults:
-                    raise faults[0][1]
-                write_shards(folder, [run for (key, name), run in runs.items() if name not in known.get(key, {})])
+                known = index(lines_in(folder))
+                write_shards(folder, {run.name: run for run in runs if run.name not in known}.values())
         except OSError as error:
             raise RecordError(f"cannot write records to {folder}: {error.strerror}") from error
-        known, _ = _index(folder)
-        return [Record(*known[key][name]) for key, name in runs]
+        known = index(lines_in(folder))
+        return [Record(*known[run.name]) for run in runs]
 
     def verify(self) -> dict[Path, list[str]]:
         """Returns the faults by file, among them files that an interrupted write left behind."""
@@ -247,16 +237,17 @@ class Store:
 
     def survey(self) -> tuple[list[Record], dict[Path, list[str]]]:
         """Returns the sound records, and the faults by file. Only one shard at a time is in memory."""
-        sound, faults = [], dict.fromkeys(self._alone(), [STRANGE]) | dict.fromkeys(self.leftovers(), [LEFTOVER])
+        sound, faults = [], {path: [what] for path, what in self._strays().items()}
         for root in self.roots:
             outside = (path for depth in ("*", "*/*") for path in root.glob(depth))
             for path in sorted(p for p in outside if any(k.fullmatch(p.name) for k in (LINES, ARRAYS, EARLIER))):
                 faults[path] = [f"it lies outside of the folders <experiment>/<data> of {root}"]
-        for folder in self._folders():
-            if any(EARLIER.fullmatch(path.name) for path in folder.iterdir()):
-                faults[folder] = [_earlier(folder)]
-                continue
-            for path in sorted(path for path in folder.iterdir() if LINES.fullmatch(path.name)):
+        for folder in folders(*self.roots):
+            try:
+                paths = lines_in(folder)
+            except RecordError as error:
+                paths, faults[folder] = [], [str(error)]
+            for path in paths:
                 some, wrong = check_shard(path)
                 sound += some
                 faults |= wrong
@@ -264,14 +255,17 @@ class Store:
 
     def leftovers(self) -> list[Path]:
         """Lists the files that a write left behind which was cut short."""
-        ours = [path for path in self._alone() if path.name == files.arrays_name(path.read_bytes())]
-        cut = [path for folder in self._folders() for path in folder.iterdir() if UNFINISHED.fullmatch(path.name)]
-        return sorted(ours + cut)
+        return sorted(path for path, what in self._strays().items() if what == LEFTOVER)
 
-    def _alone(self) -> list[Path]:
-        """Lists the files that are named as arrays, without the lines that belong to them."""
-        arrays = [path for folder in self._folders() for path in folder.iterdir() if ARRAYS.fullmatch(path.name)]
-        return [path for path in arrays if path.is_file() and not lines_of(path).exists()]
+    def _strays(self) -> dict[Path, str]:
+        """The files with our names that belong to no record, each with what is wrong with it."""
+        found = {}
+        for path in (path for folder in folders(*self.roots) for path in folder.iterdir()):
+            if UNFINISHED.fullmatch(path.name):
+                found[path] = LEFTOVER
+            elif ARRAYS.fullmatch(path.name) and path.is_file() and not lines_of(path).exists():
+                found[path] = LEFTOVER if path.name == files.arrays_name(path.read_bytes()) else STRANGE
+        return found
 
     def pack(self) -> int:
         """Joins the small shards of the first folder, prints a summary, and returns how many were joined.
@@ -280,7 +274,7 @@ class Store:
         kill at any moment loses nothing. A record that is in several shards is stored once.
         """
         joined = 0
-        for folder in sorted(path for path in self.roots[0].glob("*/*") if path.is_dir()):
+        for folder in folders(self.roots[0]):
             with files.locked(folder):
                 joined += _pack(folder)
         print(f"joined {joined:,} shards")
@@ -297,6 +291,17 @@ def folder_of(root: Path, spec: Spec) -> Path:
     return root / spec.experiment / spec.data.replace(":", "_").replace("/", "_")
 
 
+def folders(*roots: Path) -> list[Path]:
+    """Returns all folders of records, in order."""
+    return [path for root in roots for path in sorted(root.glob("*/*")) if path.is_dir()]
+
+
+def altered(content: Mapping, arrays: dict, weights: dict) -> list[str]:
+    """Returns the parts of a run whose digest is not that of its line; weights count only where they are kept."""
+    parts = {"arrays": arrays} | ({"weights": weights} if content["weights_kept"] else {})
+    return [part for part, values in parts.items() if arrays_digest(values) != content[f"{part}_sha256"]]
+
+
 def arrays_of(path: Path) -> Path:
     """Returns the file of arrays beside a file of lines."""
     return path.with_name(path.name.replace("runs-", "arrays-").replace(".jsonl.gz", ".npz"))
@@ -307,58 +312,48 @@ def lines_of(path: Path) -> Path:
     return path.with_name(path.name.replace("arrays-", "runs-").replace(".npz", ".jsonl.gz"))
 
 
-def _earlier(folder: Path) -> str:
-    return (
-        f"{folder} holds records of an earlier layout: run `python -m book records migrate --records "
-        f"{folder.parent.parent}` once"
-    )
-
-
 # -- reading ------------------------------------------------------------------------------------------------------
 
-Places = dict[str, dict[str, tuple[Path, dict]]]  # key -> name of a record -> its file and content
-Faults = list[tuple[Path, RecordError]]
+Places = dict[str, tuple[Path, dict]]  # name of a record -> its file and content
 
 
-def _index(folder: Path) -> tuple[Places, Faults]:
-    """Returns the records of a folder, and the faults of their files. Files are read again only if they change.
-
-    Raises RecordError for a folder of an earlier layout.
-    """
+def lines_in(folder: Path) -> list[Path]:
+    """Returns the files of lines in a folder, in order. Raises RecordError for a folder of an earlier layout."""
     paths = sorted(folder.iterdir()) if folder.is_dir() else []
     if any(EARLIER.fullmatch(path.name) for path in paths):
-        raise RecordError(_earlier(folder))
-    return _joined(tuple(_stamped(path) for path in paths if LINES.fullmatch(path.name)))
+        raise RecordError(
+            f"{folder} holds records of an earlier layout: run `python -m book records migrate --records "
+            f"{folder.parent.parent}` once"
+        )
+    return [path for path in paths if LINES.fullmatch(path.name)]
 
 
-def known_in(paths: Iterable[Path]) -> dict[str, tuple[Path, dict]]:
-    """Returns the file and content of each record in these files, by name. Raises RecordError for a fault."""
-    known, faults = _joined(tuple(_stamped(path) for path in sorted(paths) if LINES.fullmatch(path.name)))
-    if faults:
-        raise faults[0][1]
-    return {name: place for places in known.values() for name, place in places.items()}
+def index(paths: Iterable[Path], broken: bool = False) -> Places:
+    """Returns the records in these files of lines, which are read again only if they change.
 
-
-def _stamped(path: Path) -> tuple[Path, int, int, int]:
-    about = path.stat()
-    return path, about.st_mtime_ns, about.st_size, about.st_ino
+    broken: whether a line that cannot be read is passed over; else it raises RecordError.
+    """
+    known, faults = _joined(tuple(stamped(path) for path in paths))
+    if faults and not broken:
+        raise faults[0]
+    return known
 
 
 @lru_cache(maxsize=64)
-def _joined(stamped: tuple[tuple[Path, int, int, int], ...]) -> tuple[Places, Faults]:
-    known, faults = dict[str, dict[str, tuple[Path, dict]]](), []
-    for stamp in stamped:
-        contents, wrong = _contents(*stamp)
-        faults += [(stamp[0], error) for error in wrong]
-        for content in contents:
-            known.setdefault(content["key"], {}).setdefault(named(content), (stamp[0], content))
+def _joined(stamps: tuple[tuple[Path, int, int, int], ...]) -> tuple[Places, list[RecordError]]:
+    known, faults = Places(), []
+    for stamp in stamps:
+        found, wrong = _contents(*stamp)
+        faults += wrong
+        for content in found:
+            known.setdefault(named(content), (stamp[0], content))
     return known, faults
 
 
 @lru_cache(maxsize=1024)
 def _contents(path: Path, *_stamp: int) -> tuple[list[dict], list[RecordError]]:
     """Reads the lines of a file: the contents of those that are sound in themselves, and the faults of the others."""
-    contents, faults = [], []
+    found, faults = [], []
     try:
         texts = files.lines(path)
     except RecordError as error:
@@ -374,24 +369,24 @@ def _contents(path: Path, *_stamp: int) -> tuple[list[dict], list[RecordError]]:
                     raise ValueError("key and specification disagree")
                 if folder_of(path.parents[2], spec) != path.parent:
                     raise ValueError(f"its folder should be {folder_of(path.parents[2], spec)}")
-            contents.append(content)
+            found.append(content)
         except RecordError as error:
             faults.append(error)
-    return contents, faults
+    return found, faults
 
 
 def check_shard(path: Path) -> tuple[list[Record], dict[Path, list[str]]]:
     """Checks a file of lines and its arrays, which are then forgotten: the sound records, and the faults by file."""
-    contents, wrong = _contents(*_stamped(path))
-    faults, records = {path: [str(error) for error in wrong]}, [Record(path, content) for content in contents]
+    found, wrong = _contents(*stamped(path))
+    sound, faults = [], {path: [str(error) for error in wrong]}
     try:
         shard = files.shard(arrays_of(path))
-        names = {record.name for record in records}
-        if not wrong and (more := sorted(shard.rows.keys() - names)):
+        if not wrong and (more := sorted(shard.rows.keys() - {named(content) for content in found})):
             faults[path].append(f"it has no line of {', '.join(more)}, whose arrays are there")
-        wrongs = {record.name: record.faults() for record in records}
-        faults[path] += [fault for several in wrongs.values() for fault in several]
-        sound = [Record(path, record.content) for record in records if not wrongs[record.name]]
+        for content in found:
+            several = Record(path, content).faults()
+            faults[path] += several
+            sound += [] if several else [Record(path, content)]  # anew, without arrays
     except RecordError as error:  # one fault, not one for each of its runs
         sound, faults[arrays_of(path)] = [], [str(error)]
     finally:
@@ -422,7 +417,7 @@ def _run(measurement: Measurement, keep_weights: bool) -> Run:
         | {"seconds": round(measurement.seconds, 3)}
         | ({"begun": measurement.begun} if measurement.begun else {}),
     }
-    return Run(content | {"sha256": text_digest(content)}, arrays, weights if keep_weights else {})
+    return Run(signed(content), arrays, weights if keep_weights else {})
 
 
 def write_shards(folder: Path, runs: Iterable[Run]) -> list[Path]:
@@ -441,16 +436,12 @@ def write_shards(folder: Path, runs: Iterable[Run]) -> list[Path]:
         size = sum(a.nbytes for a in group[0].members.values())
         count = max(1, min(MOST_RUNS, MOST_BYTES // max(size, 1)))
         for some in (group[i : i + count] for i in range(0, len(group), count)):
-            paths.append(_write(folder, some))
+            content = files.shard_bytes({run.name: run.members for run in some})
+            path = folder / files.arrays_name(content)
+            files.atomically(path, content)
+            files.atomically(lines_of(path), files.lines_bytes(line(run.content) for run in some))
+            paths.append(lines_of(path))
     return paths
-
-
-def _write(folder: Path, runs: list[Run]) -> Path:
-    content = files.shard_bytes({named(run.content): run.members for run in runs})
-    path = folder / files.arrays_name(content)
-    files.atomically(path, content)
-    files.atomically(lines_of(path), files.lines_bytes(line(run.content) for run in runs))
-    return lines_of(path)
 
 
 def line(content: dict) -> str:
@@ -460,25 +451,22 @@ def line(content: dict) -> str:
 
 def _pack(folder: Path) -> int:
     """Joins the small shards of a folder and returns how many there were."""
-    _, faults = _index(folder)
-    if faults:
-        raise faults[0][1]
-    small = {}
-    for path in sorted(path for path in folder.iterdir() if LINES.fullmatch(path.name)):
+    small = defaultdict(list)
+    index(paths := lines_in(folder))  # raises if a line cannot be read
+    for path in paths:
         shard = files.Shard(arrays_of(path))
-        alike = tuple((name, shard.member(name).dtype.str, shard.member(name).shape[1:]) for name in shard.names)
-        size = sum(shard.member(name).nbytes for name in shard.names)
+        members = {name: shard.member(name) for name in shard.names}
+        size = sum(values.nbytes for values in members.values())
         if 2 * len(shard.rows) <= MOST_RUNS and 2 * size <= MOST_BYTES:
-            small.setdefault(alike, []).append(path)
+            alike = tuple((name, values.dtype.str, values.shape[1:]) for name, values in members.items())
+            small[alike].append(path)
     old = [path for paths in small.values() if len(paths) > 1 for path in paths]
     runs = dict[str, Run]()
-    for path in old:
-        for content in _contents(*_stamped(path))[0]:
-            record = Record(path, content)
-            run = Run(content, dict(record.arrays), dict(Arrays(record.shard, record.name, weights=True)))
-            first = runs.setdefault(record.name, run)
-            if any(first.content[f"{part}_sha256"] != content[f"{part}_sha256"] for part in ("arrays", "weights")):
-                raise RecordError(f"{path} and another file have different measurements of {record.name}")
+    for record in (Record(path, content) for path in old for content in _contents(*stamped(path))[0]):
+        run = Run(record.content, dict(record.arrays), dict(Arrays(record.shard, record.name, weights=True)))
+        first = runs.setdefault(record.name, run)
+        if any(first.content[digest] != record.content[digest] for digest in DIGESTS):
+            raise RecordError(f"{record.path} and another file have different measurements of {record.name}")
     replace(old, write_shards(folder, runs.values()))
     return len(old)
 

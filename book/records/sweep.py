@@ -14,7 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -219,21 +219,20 @@ def run_block(
 
 def _trained(block: Block, dataset: Any, **options: Any) -> list:
     """Trains a block from its checkpoint; one that another version of the trainer wrote is set aside."""
-    for _ in range(2):
-        try:
-            return block.plan.train(list(block.specs), dataset, checkpoint=block.checkpoint, **options)
-        except (KeyError, IndexError, TypeError, AttributeError, ValueError, RuntimeError) as error:
-            # tensors or notes that the trainer looks for are not there, or have other shapes
-            strange = isinstance(error, KeyError | IndexError | TypeError | AttributeError)
-            if not (strange or re.search(r"size of tensor|another version of the trainer", str(error))):
-                raise
-            paths = [path for path in (block.checkpoint, block.checkpoint.with_suffix(".previous")) if path.exists()]
-            if not paths:
-                raise
-            for path in paths:
-                path.replace(path.with_suffix(f"{path.suffix}.other"))
-            print(f"set aside: {paths[0]}.other, a checkpoint of another layout; {block.label} begins again")
-    raise AssertionError("a block without a checkpoint either ends or raises")
+    train = partial(block.plan.train, list(block.specs), dataset, checkpoint=block.checkpoint, **options)
+    try:
+        return train()
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError, RuntimeError) as error:
+        # tensors or notes that the trainer looks for are not there, or have other shapes
+        strange = isinstance(error, KeyError | IndexError | TypeError | AttributeError)
+        strange = strange or re.search(r"size of tensor|another version of the trainer", str(error))
+        paths = [path for path in (block.checkpoint, block.checkpoint.with_suffix(".previous")) if path.exists()]
+        if not (strange and paths):
+            raise
+    for path in paths:
+        path.replace(path.with_suffix(f"{path.suffix}.other"))
+    print(f"set aside: {paths[0]}.other, a checkpoint of another layout; {block.label} begins again")
+    return train()
 
 
 class Busy(RuntimeError):

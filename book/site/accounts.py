@@ -17,9 +17,10 @@ from book.words import escaped
 from support.checkout import git
 
 
-def declared(cell: dict, key: str) -> list[dict]:
-    """The entries with this key in a cell's output metadata: `name` for figures, `colophon` for chapters."""
-    found = (output.get("metadata", {}).get("support", {}) for output in cell.get("outputs", []))
+def declared(cells: list[dict], key: str) -> list[dict]:
+    """The entries with this key in the metadata of cells' outputs: `name` for figures, `colophon` for chapters."""
+    outputs = (output for cell in cells for output in cell.get("outputs", []))
+    found = (output.get("metadata", {}).get("support", {}) for output in outputs)
     return [item for item in found if key in item]
 
 
@@ -34,7 +35,7 @@ def build_account(chapters: dict) -> str:
     lines += ["| Chapter | Data set | Scale | Seeds | Device | Executed | Took |"]
     lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
     for page, notebook in chapters.items():
-        account = [item["colophon"] for cell in notebook["cells"] for item in declared(cell, "colophon")]
+        account = [item["colophon"] for item in declared(notebook["cells"], "colophon")]
         facts = account[-1] if account else {}
         cells = [escaped(str(facts.get(key, "not stated"))) for key in ("data", "scale", "seeds", "device", "date")]
         cells = [f"{int(Path(page).name[:2])}\\. [](/{page}.ipynb)", *cells]  # a bare dot would make a list of it

@@ -32,7 +32,7 @@ from book.site.accounts import build_account, built, colophon, declared
 from support.folders import FROM
 from support.words import counted
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = HERE
 BUILD = ROOT / "build"
 EXECUTED = BUILD / "executed"
 RUNS = BUILD / "runs"  # of single chapters by a reader, who keeps a copy of every choice of parameters
@@ -136,7 +136,7 @@ def execute(notebooks: list, parameters: dict, folder: Path | None = None, stric
         mark = fingerprint(source, own)
         last = files.notebook(copy)["metadata"]["support"]["fingerprint"] if copy.exists() else None
         if last == mark:
-            _write(copy, with_text_of(files.notebook(source), files.notebook(copy)))
+            files.atomically(copy, json.dumps(with_text_of(files.notebook(source), files.notebook(copy))))
         else:
             due[page] = (source, copy, mark, own)
     workers = max(1, min(SIDE_BY_SIDE, len(due)))
@@ -284,7 +284,7 @@ def _papermill(source: Path, copy: Path, mark: str, parameters: dict, environmen
         raise PublishError(f"{name} failed: {problem}")
     seconds = time.perf_counter() - start
     notebook["metadata"]["support"] = {"fingerprint": mark, "seconds": round(seconds, 1)}
-    _write(copy, notebook)
+    files.atomically(copy, json.dumps(notebook))
     running.unlink()
     return seconds
 
@@ -326,7 +326,7 @@ def finish(notebook: dict) -> dict:
         for tag in FOLDED.keys() & set(tags):
             tags.append("hide-input")
             metadata["mystnb"] = {"code_prompt_show": FOLDED[tag], "code_prompt_hide": FOLDED[tag]}
-        for figure in declared(cell, "name"):
+        for figure in declared([cell], "name"):
             shown = [o for o in cell["outputs"] if o["output_type"] in ("display_data", "execute_result")]
             if len(shown) > 1:  # jupyter-book would print the caption under each of them
                 raise PublishError(
@@ -381,7 +381,7 @@ def stage() -> None:
         if executed(page):
             copy = files.notebook(EXECUTED / f"{Path(page).name}.ipynb")
             notebooks[page] = linked.in_notebook(directed(finish(copy)), str(Path(page).parent))
-            for figure in (item for cell in notebooks[page]["cells"] for item in declared(cell, "name")):
+            for figure in declared(notebooks[page]["cells"], "name"):
                 if svg := figure.pop("narrow", ""):
                     (narrow / f"{figure['name']}.svg").write_text(svg)
             (STAGED / on_site(f"{page}.ipynb")).write_text(on_site(json.dumps(notebooks[page])))
@@ -453,8 +453,7 @@ def check(site: Path = SITE, source: Path = STAGED, claim_ids: list | None = Non
         if "colophon" not in built.classes:
             faults.append(f"{page} does not say how it was built")
         if executed(page, source):
-            cells = files.notebook(source / f"{page}.ipynb")["cells"]
-            for figure in (item for cell in cells for item in declared(cell, "name")):
+            for figure in declared(files.notebook(source / f"{page}.ipynb")["cells"], "name"):
                 if figure["name"] not in built.ids:
                     faults.append(f"{page} has no figure {figure['name']!r}")
                 if figure["alt"] not in built.alternatives:
@@ -470,7 +469,3 @@ def check(site: Path = SITE, source: Path = STAGED, claim_ids: list | None = Non
     faults += offline.faults(site)
     if faults:
         raise PublishError("the site is incomplete:\n  " + "\n  ".join(faults))
-
-
-def _write(path: Path, notebook: dict) -> None:
-    files.atomically(path, json.dumps(notebook))
