@@ -1,4 +1,4 @@
-"""Durations, ranges and escaped names, as the book's pages and commands print them."""
+"""Durations, ranges and escaped names, as pages and commands print them; what captions say without photographs."""
 
 import re
 from collections.abc import Iterable
