@@ -45,6 +45,8 @@ def stack(fig: Figure) -> bool:
             ax.set_subplotspec(grid[divmod(number, columns)])
             lines = max(lines, _label(ax, firsts.setdefault(row, ax), LINE // columns))
     each = max(each, (lines and lines + 4) * LEADING)  # and four for the axis and the title
+    if maps:  # a map keeps its shape, so a long title would make it smaller
+        each += LEADING * max(ax.get_title(loc).count("\n") for ax in panels for loc in ("left", "center"))
     fig.set_size_inches(WIDTH, sum(heights) * each + sum([_narrow(fig, legend) for legend in list(fig.legends)]))
     return True
 

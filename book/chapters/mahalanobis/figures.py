@@ -63,10 +63,10 @@ def ends() -> None:
     counts = f"{sum(map(sum, networks))} of {sum(map(len, networks))}"
     data = learned[0][0]
     right = {
-        "The hope:\n✓ shape, centre  ✓ axes": [(data, "MD_Abs", *exact(data.gaussian))],
-        f"Learned ({counts}):\n✓ shape, centre  ✗ axes": learned,
+        "The hope:\n✓ shape, centre\n✓ axes": [(data, "MD_Abs", *exact(data.gaussian))],
+        f"{counts} learned:\n✓ shape, centre\n✗ axes": learned,
     }
-    stuck = {"Got stuck: it sees no\nstep along the stripes": drawn(errors[errors > ERROR].index[:1])}
+    stuck = {"Got stuck:\nit sees no step\nalong the stripes": drawn(errors[errors > ERROR].index[:1])}
     show(
         pictures.ends_figure(right, stuck),
         name="fig-ends",
