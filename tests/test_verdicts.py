@@ -142,7 +142,7 @@ def test_the_interval_decides_and_shrinks_with_the_root_of_n(ends, numbers, stat
 
 
 def test_the_threshold_is_a_line_or_a_band():
-    assert line().threshold == 10 and line((-1.0, 1.0)).threshold == (-1, 1)
+    assert line().threshold == 10 and line((-1.0, 1.0)).threshold == [-1, 1]
     assert judging.finding(line((-1.0, 1.0)), arm("raw", HOLDS).table).row()["threshold"] == [-1, 1]
 
 

@@ -56,8 +56,7 @@ def simulated(claims: Iterable[Claim], rows: Sequence[dict], tables: Any = None)
 def _reported(claim: Claim, arm: dict) -> Part | None:
     """The part with the unit and the line of the arm; None where the arm reports none."""
     parts = claim.parts(Arm(arm["name"], pd.DataFrame(), {})) if callable(claim.parts) else claim.parts
-    line = tuple(arm["threshold"]) if isinstance(arm["threshold"], list) else arm["threshold"]
-    return next((part for part in parts if (part.unit, part.threshold) == (arm["unit"], line)), None)
+    return next((p for p in parts if (p.unit, p.threshold) == (arm["unit"], arm["threshold"])), None)
 
 
 def effects(part: Part, arm: dict) -> dict[str, float]:
@@ -91,8 +90,8 @@ def _intervals(part: Part, arm: dict, true: float, level: float) -> tuple[np.nda
     n, rng = arm["n"], np.random.default_rng(0)
     if part.estimate == "share":
         whole = part.how.get("whole", 1.0)
-        outcomes = [statistics.clopper_pearson(k, n, level) for k in range(n + 1)]
-        return np.array([whole * e.low for e in outcomes]), np.array([whole * e.high for e in outcomes])
+        outcomes = [statistics.clopper_pearson(k, n, level, whole) for k in range(n + 1)]
+        return np.array([e.low for e in outcomes]), np.array([e.high for e in outcomes])
     if part.unit == "times":
         wide, narrow = max(true, 1e-9) * rng.standard_normal((SLOW_DRAWS, n)), rng.standard_normal((SLOW_DRAWS, n))
         pairs = zip(wide, narrow, strict=True)
