@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from book.claims import deviations
 from book.claims.ledger import anchor as anchor_of
-from book.claims.ledger import bound, counts, fresh, interval, uncounted
+from book.claims.ledger import bound, counts, fresh, interval, judged, uncounted
 from book.claims.verdicts import CONTRADICTION, FLAGS, KINDS, LATE, UNDECIDED, VERDICTS, of_several
 from book.records import kept
 from book.words import lasting
@@ -317,57 +317,54 @@ def _scale(arms: list[dict], ends: tuple[float, float] | None, line: str) -> str
 
 def _details(row: dict, shown: list[dict]) -> str:
     """What stands behind the click: rule, protocol, smaller studies, untested arms, amendment, costs, command."""
-    place = f"<b>In the paper:</b> {_text(row['where'])}. {_text(row['source'])}."
-    lines = [place if row["kind"] != "own" else "<b>Source:</b> a hypothesis of this book."]
-    if row["asks"]:
-        lines.append(f"<b>Holds if:</b> {_text(row['asks'])}.")
-    if row["protocol"]:
-        lines.append(f"<b>Runs:</b> {_text(row['protocol'])}.")
-    study = deviations.of(row)
-    if study["study_type"] != deviations.OWN:
-        different = _text(" ".join(study["deviations"]))
-        lines.append(f"<b>{study['study_type'].capitalize()}.</b> What differs from the paper: {different}")
-    for other in row["beside"]:
-        several = "; ".join(
-            f"{arm['name']} {arm['state']}: {arm['text']}{interval(arm)}, n = {arm['n']}"
-            for arm in other["arms"]
-            if arm["state"] not in ("void", "untested")
-        )
-        lines.append(f"<b>With {_text(other['evidence'])}:</b> {_numbered(several)}.")
-    for arm in row["arms"]:
-        if arm not in shown:
-            lines.append(f"<b>{_text(arm['name'])}:</b> untested, {_text(arm['text'])}.")
-    if row["contradiction"]:
-        lines.append(f"<b>{CONTRADICTION.capitalize()}:</b> {_text(row['contradiction'])}.")
-    if row["amended"]:
-        a = row["amended"]
-        lines.append(
-            f"<b>Amended on {a['date']}:</b> {_text(a['reason'])} First rule: {_text(a['first_rule'])}. "
-            f"First verdict: {_text(a['first_verdict'])}."
-        )
-    if row["replaces"]:
-        lines.append(f"<b>Merged into this claim:</b> {_text(', '.join(row['replaces']))}.")
-    if rates := _error_rates(row["id"]):
-        lines.append(f"<b>How often the rule holds and fails</b> in simulated repetitions with as many runs: {rates}")
-    if row["fresh_seeds"]:
-        what = "one arm" if len(row["arms"]) > 1 else "it"
-        lines.append(f"<b>What would decide {what}:</b> {_text(fresh(row))}, if mean and spread stay as they are.")
+    of_paper = f"<b>In the paper:</b> {_text(row['where'])}. {_text(row['source'])}."
+    study, amended, rates = deviations.of(row), row["amended"], _error_rates(row["id"])
+    different = _text(" ".join(study["deviations"]))
+    one = "one arm" if len(row["arms"]) > 1 else "it"
     formulas = not row["evidence"]
-    if row["record"] or formulas:
-        what = "evaluates it again" if formulas else "trains the first steps of its cheapest run again"
-        lines.append(f"<b>Check it:</b> <code>python -m book check {row['id']}</code> {what}, in about a minute.")
-    if row["record"]:
-        again = "; ".join(dict.fromkeys(f"{command} --records mine" for command in row["command"].split("; ")))
-        lines.append(
-            f"<b>Train the studies again</b>, with the same seeds, into a new folder: <code>{_text(again)}</code>. "
-            f"This claim uses {len(row['record']):,} of their runs, with {lasting(row['minutes'])} of training. "
-            f"<code>python -m book claims {row['id']} --records mine</code> judges it on yours."
-        )
-    elif not formulas:
-        lines.append(f"<b>Command:</b> <code>{_text(row['command'])}</code>.")
-    inner = "".join(f"<p>{line}</p>" for line in lines)
+    again = "evaluates it again" if formulas else "trains the first steps of its cheapest run again"
+    lines = [
+        of_paper if row["kind"] != "own" else "<b>Source:</b> a hypothesis of this book.",
+        row["asks"] and f"<b>Holds if:</b> {_text(row['asks'])}.",
+        row["protocol"] and f"<b>Runs:</b> {_text(row['protocol'])}.",
+        study["study_type"] != deviations.OWN
+        and f"<b>{study['study_type'].capitalize()}.</b> What differs from the paper: {different}",
+        *(f"<b>With {_text(other['evidence'])}:</b> {_numbered(_arms_beside(other))}." for other in row["beside"]),
+        *(f"<b>{_text(a['name'])}:</b> untested, {_text(a['text'])}." for a in row["arms"] if a not in shown),
+        row["contradiction"] and f"<b>{CONTRADICTION.capitalize()}:</b> {_text(row['contradiction'])}.",
+        amended
+        and f"<b>Amended on {amended['date']}:</b> {_text(amended['reason'])} First rule: "
+        f"{_text(amended['first_rule'])}. First verdict: {_text(amended['first_verdict'])}.",
+        row["replaces"] and f"<b>Merged into this claim:</b> {_text(', '.join(row['replaces']))}.",
+        rates and f"<b>How often the rule holds and fails</b> in simulated repetitions with as many runs: {rates}",
+        row["fresh_seeds"]
+        and f"<b>What would decide {one}:</b> {_text(fresh(row))}, if mean and spread stay as they are.",
+        (row["record"] or formulas)
+        and f"<b>Check it:</b> <code>python -m book check {row['id']}</code> {again}, in about a minute.",
+        _training(row),
+    ]
+    inner = "".join(f"<p>{line}</p>" for line in lines if line)
     flags = "".join(f'<span class="flag">⚑ {_text(flag)}</span>' for flag in row["flags"])
     return f"<details><summary>Rule and runs{flags}</summary>{inner}</details>"
+
+
+def _arms_beside(other: dict) -> str:
+    """The arms of a smaller study that have a finding."""
+    return "; ".join(
+        f"{arm['name']} {arm['state']}: {arm['text']}{interval(arm)}, n = {arm['n']}" for arm in judged(other)
+    )
+
+
+def _training(row: dict) -> str:
+    """How to train the runs of a claim again; of one that waits for its runs the command, and of formulas nothing."""
+    if not row["record"]:
+        return f"<b>Command:</b> <code>{_text(row['command'])}</code>." if row["evidence"] else ""
+    again = "; ".join(dict.fromkeys(f"{command} --records mine" for command in row["command"].split("; ")))
+    return (
+        f"<b>Train the studies again</b>, with the same seeds, into a new folder: <code>{_text(again)}</code>. "
+        f"This claim uses {len(row['record']):,} of their runs, with {lasting(row['minutes'])} of training. "
+        f"<code>python -m book claims {row['id']} --records mine</code> judges it on yours."
+    )
 
 
 EFFECTS = {"line": "on the rule's line", "none": "with no effect", "printed": "at the printed effect"}

@@ -76,7 +76,7 @@ def mean_interval(x, level=0.95, method="wider", within=(-np.inf, np.inf), seed=
     if method != "t":
         made.append(_bootstrap(tuple(x.tolist()), level, seed, resamples))
     if method != "bootstrap":
-        made.append((*_t_interval(mean, sd / np.sqrt(n), n - 1, level), n, level, "t"))
+        made.append((*_t_interval(mean, sd / np.sqrt(n), n - 1, level), "t"))
     low, high = max(min(m[0] for m in made), within[0]), min(max(m[1] for m in made), within[1])
     return Estimate(mean, low, high, n, level, " or ".join(m[-1] for m in made))
 
@@ -269,7 +269,7 @@ def _degenerate(value, sd, n, level):
 
 @lru_cache(maxsize=256)  # several rules ask for the same mean, each with and without Holm's correction
 def _bootstrap(x, level, seed, resamples):
-    """(low, high, n, level, method) of the mean by BCa, or by percentiles where BCa is undefined."""
+    """(low, high, method) of the mean by BCa, or by percentiles where BCa is undefined."""
     for method in ("BCa", "percentile"):
         options = dict(n_resamples=resamples, confidence_level=level, method=method, rng=seed)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -277,7 +277,7 @@ def _bootstrap(x, level, seed, resamples):
             low, high = stats.bootstrap((x,), np.mean, **options).confidence_interval
         if np.isfinite([low, high]).all():
             break
-    return float(low), float(high), len(x), level, f"bootstrap {method}"
+    return float(low), float(high), f"bootstrap {method}"
 
 
 def _ratio(difference, error):
