@@ -37,12 +37,7 @@ def judged() -> list[DistanceArm]:
 def network(kind: str, trial: int) -> tuple[Record, pd.Series]:
     """The record of a network in the plane, on the one Gaussian, and its measures."""
     arm, *_ = judged()
-    return run_of(arm, kind, trial), arm.of(kind).loc[trial]
-
-
-def run_of(arm: DistanceArm, kind: str, trial: int) -> Record:
-    """The record of one network of an arm."""
-    return next(run for run in arm.records if (run.spec.network, run.spec.seed) == (kind, trial))
+    return arm.runs[kind, trial], arm.of(kind).loc[trial]
 
 
 def about() -> str:
@@ -56,7 +51,7 @@ def ends() -> None:
 
     def drawn(kind: str, wanted: Callable[[pd.Series], pd.Series]) -> list[tuple]:
         errors = arm.of(kind)["error"].sort_values()
-        runs = [run_of(arm, kind, trial) for trial in errors[wanted(errors)].index]
+        runs = [arm.runs[kind, trial] for trial in errors[wanted(errors)].index]
         return [(run.spec.draw(), kind, *results.weights(run, arm.study.steps)) for run in runs]
 
     learned = drawn("MD_Abs", lambda errors: errors < ERROR)
