@@ -122,6 +122,12 @@ class Arm:
         return replace(self, table=self.table[seeds >= seed], runs=self.runs[self.runs["seed"] >= seed], n=None)
 
 
+def of_study(study: Any, name: str, table: pd.DataFrame, factors: dict[str, str], **fields: Any) -> Arm:
+    """An arm of a study, with its protocol and the command that trains it; fields: further fields of `Arm`."""
+    command = f"python -m book sweep {study.name}"
+    return Arm(name, table, factors, f"study {study.name}", study.protocol, command, **fields)
+
+
 @dataclass(frozen=True)
 class Amendment:
     """A rule that was corrected after records had been seen: date, reason, first rule and first verdict."""
@@ -575,6 +581,7 @@ def judge(claim: Claim, tables: Any, chapter: str) -> dict:
         else pd.DataFrame(columns=["run", "minutes"])
     )
     contradiction = claim.contradiction() if claim.contradiction else ""
+    said = contradiction, "void" in {found.state for found in findings.values()}, claim.amended, claim.late
     seeds, minutes, undecided = _fresh(arms, findings) if word == "unclear" else (None, None, None)
     return {
         "id": claim.id,
@@ -594,9 +601,7 @@ def judge(claim: Claim, tables: Any, chapter: str) -> dict:
         "decided": verdicts.decided_in_words(states.values()),
         "undecided": [name for name, state in states.items() if state in verdicts.UNDECIDED],
         "uncounted": [name for name, state in states.items() if state != findings[name].state],
-        "flags": verdicts.flags(
-            (found.state for found in findings.values()), bool(contradiction), claim.amended is not None, claim.late
-        ),
+        "flags": [flag for flag, is_so in zip(verdicts.FLAGS, said, strict=True) if is_so],
         "contradiction": contradiction,
         "amended": asdict(claim.amended) if claim.amended else None,
         "fresh_seeds": seeds,
