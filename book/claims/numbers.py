@@ -54,9 +54,8 @@ BARE = re.compile(
 class Number(NamedTuple):
     """A number of a chapter that is no arm of a claim; the module `numbers` of its room names them in NUMBERS.
 
-    says: what it is, in words. value: the tables of all studies -> a float, a tuple (value, low, high), or an
-    estimate with these as attributes. unit: stands after it. A share from 0 to 1 has none; "%" means that it is in
-    percent.
+    says: what it is, in words. value: the tables of all studies -> a float or an estimate. unit: stands after it. A
+    share from 0 to 1 has none; "%" means that it is in percent.
     """
 
     says: str
@@ -201,8 +200,7 @@ def of_number(number: Number, chapter: str) -> Fact:
 def _measured(number: Number) -> tuple[float | None, float | None, float | None, int | None]:
     """Value, ends of its interval, and units; None for what is not known."""
     found = number.value(_tables())
-    ends = (getattr(found, name, None) for name in ("low", "high"))
-    several = found if isinstance(found, tuple) else (getattr(found, "value", found), *ends)
+    several = getattr(found, "value", found), *(getattr(found, end, None) for end in ("low", "high"))
     value, low, high = (float(x) if x is not None and math.isfinite(x) else None for x in several)
     return value, low, high, getattr(found, "n", None)
 
