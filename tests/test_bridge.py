@@ -24,7 +24,7 @@ from support.networks.gaussians import draw
 from support.networks.tasks import task, true_labels
 
 GAUSSIAN = draw("gaussian-2", 300)
-NOTHING = DistanceArm("d = 2", DISTANCE_STUDIES["mahalanobis-2"], pd.DataFrame(), [])
+NOTHING = DistanceArm("d = 2", DISTANCE_STUDIES["mahalanobis-2"], pd.DataFrame(), {})
 
 
 @pytest.fixture(autouse=True)

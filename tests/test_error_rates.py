@@ -120,6 +120,15 @@ def test_arms_without_spread_and_rules_that_no_interval_decides_are_left_out():
     }
 
 
+def test_a_rule_that_follows_from_the_levels_of_its_arm_is_simulated():
+    def parts(of: Arm) -> list[Part]:
+        return [lead("ReLU", "ReLU2", float(of.factors["points"]))]
+
+    claim = Claim("A-1", "", "", parts, lambda _: [Arm("raw", pd.DataFrame(), {"points": "10"})])
+    found = error_rates.simulated([claim], [{"id": "A-1", "arms": [arm() | {"threshold": 10.0}]}])
+    assert found.set_index("effect")["value"]["line"] == 10
+
+
 def test_a_row_has_the_shares_in_which_the_rule_holds_and_fails():
     rule = lead("ReLU", "ReLU2", 10.0)
     raw = arm() | {"threshold": 10.0}

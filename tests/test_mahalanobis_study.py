@@ -195,7 +195,7 @@ def test_too_few_trials_and_trials_that_are_not_whole_judge_nothing():
     lacking = [m for m in runs if (m.spec.network, m.spec.seed) != ("MD_Sigmoid", 3)]
     assert row_of("MDX-1-a", lacking)["n"] == 7
     short = [record(fake(m.spec, m.weights["weight"], m.weights["bias"], steps=5000)) for m in runs]
-    assert runs_of(EIGHT, short) == []
+    assert runs_of(EIGHT, short) == {}
 
 
 def test_a_network_that_diverged_says_no_to_everything_but_failing():
@@ -298,7 +298,7 @@ def test_growing_gradients_carry_adam_to_its_bound(growth):
 def test_the_best_trial_has_the_lowest_finite_error():
     study = replace(EIGHT, networks=("MD_Abs",))
     rows = {("MD_Abs", t): {"validation_mse": e} for t, e in zip((3, 5, 8), (np.nan, 2.0, np.inf), strict=True)}
-    found = DistanceArm("", study, numbered(rows, ("network", "trial"), ["validation_mse"]), [])
+    found = DistanceArm("", study, numbered(rows, ("network", "trial"), ["validation_mse"]), {})
     assert found.best() == {"MD_Abs": 5} and found.trials == 3
 
 

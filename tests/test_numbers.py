@@ -44,7 +44,7 @@ def records(monkeypatch):
     ]
     known = {
         "dead": Number("mean number of dead outputs", lambda tables: Estimate(4.52, 4.1, 4.9, 20, 0.95, "t")),
-        "share": Number("share before training", lambda tables: (0.503, 0.4, 0.6)),
+        "share": Number("share before training", lambda tables: Estimate(0.503, 0.4, 0.6, 0, 0.95, "t")),
         "rate": Number("rate in percent", lambda tables: 12.0, "%"),
         "none": Number("a number without a value", lambda tables: math.nan),
     }

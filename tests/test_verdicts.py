@@ -142,7 +142,7 @@ def test_the_interval_decides_and_shrinks_with_the_root_of_n(ends, numbers, stat
 
 
 def test_the_threshold_is_a_line_or_a_band():
-    assert line().threshold == 10 and line((-1.0, 1.0)).threshold == (-1, 1)
+    assert line().threshold == 10 and line((-1.0, 1.0)).threshold == [-1, 1]
     assert judging.finding(line((-1.0, 1.0)), arm("raw", HOLDS).table).row()["threshold"] == [-1, 1]
 
 
@@ -240,10 +240,10 @@ def test_an_arm_that_decides_alone_counts_after_holm_alone():
     assert (row["verdict"], row["decided"], row["uncounted"]) == ("unclear", "", ["a"])
     assert row["arms"][0]["state"] == "holds" and "Holm" not in row["arms"][0]["text"]  # its strip stays
     assert ledger.verdict_in_words(row) == "unclear; a holds only before Holm's correction"
-    assert "? Unclear; a holds only before Holm&#x27;s correction" in cards.card(row, anchor=False)
+    assert "? Unclear; a holds only before Holm&#x27;s correction" in cards.card(row)
     row = of_t(4.0, 0.0, 0.0)
     assert (row["verdict"], row["decided"], row["uncounted"]) == ("unclear", "holds in 1 of 3 arms", [])
-    assert "? Unclear: holds in 1 of 3 arms<" in cards.card(row, anchor=False)
+    assert "? Unclear: holds in 1 of 3 arms<" in cards.card(row)
     row = of_t(2.6, None, None)  # the only arm that was tested, so there is nothing to correct
     assert (row["verdict"], row["decided"], row["uncounted"]) == ("unclear", "holds in 1 of 3 arms", [])
     assert of_t(2.6)["verdict"] == "holds"
@@ -254,7 +254,7 @@ def test_a_claim_is_mixed_only_if_arms_of_both_kinds_stand_after_holm():
     assert [a["state"] for a in row["arms"]] == ["holds", "holds", "holds", "fails", "unclear"]
     assert (row["verdict"], row["on"], row["undecided"], row["uncounted"]) == ("holds", None, ["d", "e"], ["d"])
     assert ledger.verdict_in_words(row) == "holds; e unclear; d fails only before Holm's correction"
-    shown = cards.card(row, anchor=False)
+    shown = cards.card(row)
     assert "● Holds, 2 of 5 arms undecided; d fails only before Holm&#x27;s correction<" in shown
     row = of_t(4.0, 4.0, 4.0, -2.8, 0.0)
     assert (row["verdict"], row["on"], row["decided"]) == ("mixed", "measure", "holds in 3 and fails in 1 of 5 arms")
@@ -436,8 +436,8 @@ def test_rows_are_kept_until_a_record_or_the_package_changes(tmp_path, monkeypat
 
 def test_a_card_shows_verdict_arms_and_rule_and_escapes_names():
     row = judged(arm("raw", HOLDS), arm("<b>", FAILS), arm("third", FAILS, n=3))
-    shown = cards.card(row, anchor=False)
-    assert f'href="../book/ledger.html#{row["id"]}"' in shown and 'id="' not in shown
+    shown = cards.card(row)
+    assert f'href="../book/ledger.html#{row["id"]}"' in shown
     assert "◐ Mixed (depends on: input scaling)" in shown
     assert "● raw: holds" in shown and "12 [11.0, 13.0], n\u00a0=\u00a020" in shown
     assert "✕ &lt;b&gt;: fails" in shown and "<b>:" not in shown
@@ -447,7 +447,7 @@ def test_a_card_shows_verdict_arms_and_rule_and_escapes_names():
 def test_a_card_says_what_the_runs_cost_and_what_an_amendment_changed():
     amended = Amendment("2026-11-23", "it misread the source.", "> 20 points", "unclear")
     row = judged(arm("raw", HOLDS, n=6), amended=amended)
-    shown = cards.card(row, anchor=False)
+    shown = cards.card(row)
     assert "uses 6 of their runs, with 3.0 min of training" in shown
     assert "First rule: &gt; 20 points. First verdict: unclear." in shown
     rows = [row, row | {"verdict": "unclear"}, row | {"amended": None}]
@@ -455,26 +455,14 @@ def test_a_card_says_what_the_runs_cost_and_what_an_amendment_changed():
     assert "2 of 3 claims have one." in page and "For 1 of the 2, the verdict is not the first one any more" in page
 
 
-def test_a_chapter_shows_the_claims_of_its_answer_first_and_folds_the_others():
-    rows = [judged(arm("raw", of)) | {"id": name} for name, of in (("A-1", HOLDS), ("A-2", FAILS), ("A-3", FAILS))]
-    opened, folded = cards.verdicts(rows, first=("A-2",)).split("2 further claims: ")
-    assert "#A-2" in opened and "#A-1" not in opened
-    assert "● 1 holds" in folded and "✕ 1 fails" in folded and folded.index("#A-1") < folded.index("#A-3")
-    assert "further" not in cards.verdicts(rows[:1], first=("A-1",))
-    with pytest.raises(KeyError, match="A-9"):
-        cards.verdicts(rows, first=("A-9",))
-
-
 def test_on_the_page_of_evidence_every_claim_and_every_arm_has_an_anchor():
     rows = [
         judged(arm("raw", HOLDS), arm("MNIST, long", FAILS)) | {"id": "A-1", "replaces": ["A-0"]},
         judged(arm("raw", HOLDS, n=1), arm("d = 2", HOLDS, n=1)) | {"id": "A-2"},  # untested: one arm is shown
     ]
-    ids = re.findall(r' id="(.*?)"', shown := cards.verdicts(rows, anchors=True))
+    ids = re.findall(r' id="(.*?)"', shown := cards.verdicts(rows))
     assert sorted(ids) == ["A-0", "A-1", "A-1/MNIST-long", "A-1/raw", "A-2", "A-2/d-2", "A-2/raw"]
-    assert "further" not in shown and shown.index("A-1") < shown.index("A-2")
-    assert sorted(re.findall(r' id="(.*?)"', cards.verdicts(rows, first=("A-2",), anchors=True))) == sorted(ids)
-    assert ' id="' not in cards.verdicts(rows)
+    assert shown.index("A-1") < shown.index("A-2")
 
 
 def test_chips_name_each_claim_of_a_chapter_and_say_which_rules_are_late(monkeypatch):
@@ -523,7 +511,7 @@ LINES = [
 @pytest.mark.parametrize(("line", "said"), LINES)
 def test_the_number_of_a_common_dashed_line_stands_once_below_the_strips(line, said):
     row = judged(arm("raw", HOLDS), arm("standardised", FAILS))
-    shown = cards.card(row | {"arms": [arm | {"threshold": line} for arm in row["arms"]]}, anchor=False)
+    shown = cards.card(row | {"arms": [arm | {"threshold": line} for arm in row["arms"]]})
     assert shown.count("dashed line") == 1 and f">points, {said}</span></div>" in shown
     assert shown.count("stroke-dasharray") == 2 * len(line if isinstance(line, list) else [line])
 
@@ -531,7 +519,7 @@ def test_the_number_of_a_common_dashed_line_stands_once_below_the_strips(line, s
 def test_arms_with_different_dashed_lines_name_their_own():
     row = judged(arm("raw", HOLDS), arm("standardised", FAILS))
     arms = [arm | {"threshold": line} for arm, (line, _) in zip(row["arms"], LINES, strict=False)]
-    shown = cards.card(row | {"arms": arms}, anchor=False)
+    shown = cards.card(row | {"arms": arms})
     assert shown.count("dashed line") == 2 and all(
         f"n\u00a0=\u00a020, {said}</span></div>" in shown for _, said in LINES[:2]
     )
@@ -541,14 +529,14 @@ def test_arms_with_different_dashed_lines_name_their_own():
 def test_a_card_without_a_dashed_line_names_none(missing):
     row = judged(arm("raw", HOLDS))
     (first,) = row["arms"]
-    shown = cards.card(row | {"arms": [first | missing]}, anchor=False)
+    shown = cards.card(row | {"arms": [first | missing]})
     assert "dashed line" not in shown and "stroke-dasharray" not in shown
 
 
 def test_the_scale_below_the_strips_has_its_ends_and_the_unit():
     row = judged(arm("raw", HOLDS), arm("standardised", FAILS))
     low, high = cards._ends(row["arms"])
-    shown = cards.card(row, anchor=False)
+    shown = cards.card(row)
     ends = f"<span>{bound(low)}</span><span>{bound(high)}</span>"
     assert shown.count(ends) == 1 and f'{ends}</span><span class="found">points, ' in shown
     assert cards._scale([arm | {"low": None, "high": None} for arm in row["arms"]], None, "") == ""
@@ -559,7 +547,7 @@ def test_strips_whose_ranges_differ_more_than_fiftyfold_have_scales_of_their_own
     row = judged(arm("raw", HOLDS), arm("standardised", HOLDS))
     places = {"low": 1.0, "value": 2.0, "high": 3.0, "threshold": 0.0}
     arms = [arm | {k: by * x for k, x in places.items()} for arm, by in zip(row["arms"], (1.0, factor), strict=True)]
-    shown = cards.card(row | {"arms": arms}, anchor=False)
+    shown = cards.card(row | {"arms": arms})
     dots = [float(x) for x in re.findall(r'cx="([\d.]+)"', shown)]
     apart = "points, each strip on its own scale, dashed line at 0" in shown
     assert apart == (factor > 50) == (dots[0] == dots[1]) and (f"<span>{bound(0.0)}</span>" in shown) != apart
@@ -585,7 +573,7 @@ def test_the_ledger_page_counts_amendments_and_the_verdicts_that_are_no_longer_t
 
 def test_a_chapter_says_above_its_cards_how_to_read_them():
     row = judged(arm("raw", HOLDS))
-    assert cards.HOW_TO_READ in cards.verdicts([row], first=(row["id"],))._repr_html_()
+    assert cards.HOW_TO_READ in cards.verdicts([row])._repr_html_()
 
 
 def test_the_ledger_page_has_an_anchor_for_each_claim_and_what_its_filters_compare():

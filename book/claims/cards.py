@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from book.claims import deviations
 from book.claims.ledger import anchor as anchor_of
-from book.claims.ledger import bound, counts, fresh, interval, uncounted
+from book.claims.ledger import bound, counts, fresh, interval, judged, uncounted
 from book.claims.verdicts import CONTRADICTION, FLAGS, KINDS, LATE, UNDECIDED, VERDICTS, of_several
 from book.records import kept
 from book.words import lasting
@@ -35,6 +35,7 @@ HOW_TO_READ = (  # above the cards of a chapter
     "after Holm's correction. If too few arms are decided, the claim is unclear, and its first line says how many "
     f"are. One {TERM('nat', 'nat')} is a factor of 2.72."
 )
+_HOW = f"<details><summary>How to read the cards</summary><p>{HOW_TO_READ}</p></details>"
 
 
 class Html(str):
@@ -50,23 +51,10 @@ def style() -> str:
     return f"<style>{files('book.claims').joinpath('cards.css').read_text(encoding='utf-8')}</style>"
 
 
-def verdicts(rows: list[dict], first: tuple[str, ...] = (), anchors: bool = False) -> Html:
-    """The cards of a chapter's claims, below a fold that explains them. Each links to its entry in the ledger.
-
-    first: ids of the few claims that the chapter's answer rests on, in this order. The others are folded behind one
-    line with their number and their verdicts. Without it all cards are shown. anchors: whether this is the page of
-    evidence, to whose cards and arms the numbers of the text lead. Raises KeyError for an id that is not among the
-    rows.
-    """
-    of = {row["id"]: row for row in rows}
-    shown = "".join(card(of[name], anchor=False, arms=anchors) for name in first or of)
-    if rest := [row for row in rows if first and row["id"] not in first]:
-        folded = "".join(card(row, anchor=False, arms=anchors) for row in rest)
-        shown += (
-            f"<details><summary>{counted(len(rest), 'further claim')}: {_counts(rest)}</summary>{folded}</details>"
-        )
-    how = f"<details><summary>How to read the cards</summary><p>{HOW_TO_READ}</p></details>"
-    return Html(f'{style()}<section class="claims" aria-label="Verdicts">{how}{shown}</section>')
+def verdicts(rows: list[dict]) -> Html:
+    """The cards of a chapter's claims, below a fold that explains them."""
+    shown = "".join(card(row) for row in rows)
+    return Html(f'{style()}<section class="claims" aria-label="Verdicts">{_HOW}{shown}</section>')
 
 
 def _counts(rows: list[dict]) -> str:
@@ -79,17 +67,22 @@ def _counts(rows: list[dict]) -> str:
     )
 
 
+def _after_results(rows: list[dict]) -> tuple[int, int]:
+    """The numbers of rules that were amended, and of others that were written, after results were seen."""
+    late = [row for row in rows if LATE in row["flags"] and not row["amended"]]
+    return sum(bool(row["amended"]) for row in rows), len(late)
+
+
 def evidence(notebook: str) -> Html:
     """All cards of a chapter, for its page of evidence: the numbers of the text lead to them and to their arms."""
-    return verdicts([row for row in kept.rows() if row["chapter"] == notebook], anchors=True)
+    return verdicts([row for row in kept.rows() if row["chapter"] == notebook])
 
 
 def chips(chapter: str) -> Html:
     """One line for a chapter, such as "01": a chip for each claim, with its verdict, that leads to its card."""
     rows = [row for row in kept.rows() if row["chapter"].startswith(f"{chapter}_")]
     page = f"../book/evidence_{chapter}.html"
-    amended = sum(bool(row["amended"]) for row in rows)
-    late = sum(LATE in row["flags"] and not row["amended"] for row in rows)
+    amended, late = _after_results(rows)
     rules = "rules that were fixed beforehand"
     if later := " and ".join(f"{n} {how}" for n, how in ((amended, "amended"), (late, "written")) if n):
         first = len(rows) - amended - late
@@ -108,8 +101,7 @@ def overview(rows: list[dict], named: dict[str, str]) -> Html:
 
     named: chapter -> the title that its line shows. Claims of our own have a dashed border.
     """
-    lines, amended = [], sum(bool(row["amended"]) for row in rows)
-    late = sum(LATE in row["flags"] and not row["amended"] for row in rows)
+    lines, (amended, late) = [], _after_results(rows)
     for chapter, title in named.items():
         tiles = "".join(_tile(row) for row in rows if row["chapter"] == chapter)
         lines.append(f'<a href="../notebooks/{chapter}.html">{_text(title)}</a><div class="tiles">{tiles}</div>')
@@ -144,8 +136,7 @@ def ledger(rows: list[dict], titles: dict[str, str]) -> str:
     cards = "".join(_group(rows, chapter, titles[chapter]) for chapter in choices["chapter"])
     return (
         f'{style()}<section class="claims" aria-label="Ledger">{_table(rows)}'
-        f"<details><summary>How to read the cards</summary><p>{HOW_TO_READ}</p></details>"
-        f'<form class="filters" hidden>{filters}'
+        f'{_HOW}<form class="filters" hidden>{filters}'
         f"<output>{counted(len(rows), 'claim')}</output></form>{cards}{_below(rows)}</section>"
     )
 
@@ -155,47 +146,39 @@ def _group(rows: list[dict], chapter: str, title: str) -> str:
     mine = [row for row in rows if row["chapter"] == chapter]
     link = f'<a href="../notebooks/{chapter}.html">{_text(title)}</a>'
     head = f'<h2 data-chapter="{chapter}">{link} <span class="of">{_counts(mine)}</span></h2>'
-    return head + "".join(card(row, anchor=True) for row in mine)
+    return head + "".join(card(row, entry=True) for row in mine)
 
 
-def card(row: dict, anchor: bool, arms: bool = False) -> str:
-    """One claim.
+def card(row: dict, entry: bool = False) -> str:
+    """One claim, with its id as an anchor.
 
-    anchor: whether it is the entry of the ledger itself, with the id as its anchor, or links to it. arms: whether the
-    card has its id as an anchor all the same, and its arms theirs.
+    entry: whether it stands in the ledger, as a line that opens. Else it stands on the page of evidence, links to its
+    entry, and its arms have anchors, too.
     """
     on = (f" (depends on: {_text(row['on'])})" if row["on"] else "") + _text(_arms_in_words(row))
-    name = _text(row["id"])
-    shown = row["arms"] if row["verdict"] != "untested" else row["arms"][:1]
+    name, verdict = _text(row["id"]), row["verdict"]
+    shown = row["arms"] if verdict != "untested" else row["arms"][:1]
     ends, apart = _ends(shown), _uneven(shown)
     lines = {line for arm in shown if ends and (line := _line_in_words(arm))}
-    common = len(lines) == 1  # then it stands once, below all strips
-    named = len(lines) > 1
-    attributes = (
-        f' id="{name}" data-paper="{_text(_paper(row))}" data-chapter="{row["chapter"]}" '
-        f'data-verdict="{row["verdict"]}" data-arm="{_text("|".join(arm["name"] for arm in row["arms"]))}" '
+    common = lines.pop() if len(lines) == 1 else ""  # then it stands once, below all strips
+    places = {arm["name"]: "" if entry else anchor_of(row["id"], arm["name"]) for arm in row["arms"]}
+    others = [*row["replaces"], *(places[arm["name"]] for arm in row["arms"] if arm not in shown)]
+    aliases = "".join(f'<span id="{_text(alias)}"></span>' for alias in others if alias)
+    arms = "".join(_arm(arm, _ends([arm]) if apart else ends, bool(lines), places[arm["name"]]) for arm in shown)
+    strips = f"{arms}{_scale(shown, None if apart else ends, common)}{_details(row, shown)}"
+    link = f'<a class="id" href="{"" if entry else LEDGER}#{name}">{"link" if entry else name}</a>'
+    word, says = f'<span class="word">{MARKS[verdict]} {verdict.capitalize()}', _text(row["says"])
+    if not entry:
+        return f'<article class="{verdict}" id="{name}">{aliases}{link}{word}{on}</span>{says}{strips}</article>'
+    compared = (  # by the filters
+        f'data-paper="{_text(_paper(row))}" data-chapter="{row["chapter"]}" data-verdict="{verdict}" '
+        f'data-arm="{_text("|".join(arm["name"] for arm in row["arms"]))}" '
         f'data-flag="{_text("|".join(row["flags"]))}" data-n="{max(arm["n"] for arm in row["arms"])}"'
     )
-    places = {arm["name"]: anchor_of(row["id"], arm["name"]) if arms else "" for arm in row["arms"]}
-    others = [
-        *(row["replaces"] if anchor or arms else ()),
-        *(places[a["name"]] for a in row["arms"] if a not in shown),
-    ]
-    aliases = "".join(f'<span id="{_text(alias)}"></span>' for alias in others if alias)
-    marked = attributes if anchor else f' id="{name}"' if arms else ""
-    link = f'<a class="id" href="{"" if anchor else LEDGER}#{name}">{"link" if anchor else name}</a>'
-    strips = (
-        f"{''.join(_arm(arm, _ends([arm]) if apart else ends, named, places[arm['name']]) for arm in shown)}"
-        f"{_scale(shown, None if apart else ends, lines.pop() if common else '')}{_details(row, shown)}"
-    )
-    word = f'<span class="word">{MARKS[row["verdict"]]} {row["verdict"].capitalize()}'
-    if anchor:  # in the ledger a line, which opens the card
-        line = f'{word}</span><span>{_text(row["says"])}</span><span class="id">{name}</span>'
-        whole = f'{link}<span class="word">{row["verdict"].capitalize()}{on}</span>'
-        body = f'<details class="line"><summary>{line}</summary>{whole}{strips}</details>'
-    else:
-        body = f"{link}{word}{on}</span>{_text(row['says'])}{strips}"
-    return f'<article class="{row["verdict"]}"{marked}>{aliases}{body}</article>'
+    line = f'{word}</span><span>{says}</span><span class="id">{name}</span>'
+    whole = f'{link}<span class="word">{verdict.capitalize()}{on}</span>'
+    body = f'<details class="line"><summary>{line}</summary>{whole}{strips}</details>'
+    return f'<article class="{verdict}" id="{name}" {compared}>{aliases}{body}</article>'
 
 
 def _table(rows: list[dict]) -> str:
@@ -282,13 +265,11 @@ def _line_in_words(arm: dict) -> str:
     return f"dashed {'lines' if len(lines) > 1 else 'line'} at {numbers}"
 
 
-def _numbers(arm: dict) -> list[float]:
-    return [x for x in (arm["value"], arm["low"], arm["high"], *_lines(arm)) if x is not None]
-
-
 def _ends(arms: Iterable[dict]) -> tuple[float, float] | None:
     """The ends of the common scale of the strips; None where no arm has an interval."""
-    numbers = [x for arm in arms if arm["low"] is not None or arm["high"] is not None for x in _numbers(arm)]
+    with_interval = [arm for arm in arms if arm["low"] is not None or arm["high"] is not None]
+    places = [x for arm in with_interval for x in (arm["value"], arm["low"], arm["high"], *_lines(arm))]
+    numbers = [x for x in places if x is not None]
     return (min(numbers), max(numbers)) if numbers and min(numbers) < max(numbers) else None
 
 
@@ -336,57 +317,54 @@ def _scale(arms: list[dict], ends: tuple[float, float] | None, line: str) -> str
 
 def _details(row: dict, shown: list[dict]) -> str:
     """What stands behind the click: rule, protocol, smaller studies, untested arms, amendment, costs, command."""
-    place = f"<b>In the paper:</b> {_text(row['where'])}. {_text(row['source'])}."
-    lines = [place if row["kind"] != "own" else "<b>Source:</b> a hypothesis of this book."]
-    if row["asks"]:
-        lines.append(f"<b>Holds if:</b> {_text(row['asks'])}.")
-    if row["protocol"]:
-        lines.append(f"<b>Runs:</b> {_text(row['protocol'])}.")
-    study = deviations.of(row)
-    if study["study_type"] != deviations.OWN:
-        different = _text(" ".join(study["deviations"]))
-        lines.append(f"<b>{study['study_type'].capitalize()}.</b> What differs from the paper: {different}")
-    for other in row["beside"]:
-        several = "; ".join(
-            f"{arm['name']} {arm['state']}: {arm['text']}{interval(arm)}, n = {arm['n']}"
-            for arm in other["arms"]
-            if arm["state"] not in ("void", "untested")
-        )
-        lines.append(f"<b>With {_text(other['evidence'])}:</b> {_numbered(several)}.")
-    for arm in row["arms"]:
-        if arm not in shown:
-            lines.append(f"<b>{_text(arm['name'])}:</b> untested, {_text(arm['text'])}.")
-    if row["contradiction"]:
-        lines.append(f"<b>{CONTRADICTION.capitalize()}:</b> {_text(row['contradiction'])}.")
-    if row["amended"]:
-        a = row["amended"]
-        lines.append(
-            f"<b>Amended on {a['date']}:</b> {_text(a['reason'])} First rule: {_text(a['first_rule'])}. "
-            f"First verdict: {_text(a['first_verdict'])}."
-        )
-    if row["replaces"]:
-        lines.append(f"<b>Merged into this claim:</b> {_text(', '.join(row['replaces']))}.")
-    if rates := _error_rates(row["id"]):
-        lines.append(f"<b>How often the rule holds and fails</b> in simulated repetitions with as many runs: {rates}")
-    if row["fresh_seeds"]:
-        what = "one arm" if len(row["arms"]) > 1 else "it"
-        lines.append(f"<b>What would decide {what}:</b> {_text(fresh(row))}, if mean and spread stay as they are.")
+    of_paper = f"<b>In the paper:</b> {_text(row['where'])}. {_text(row['source'])}."
+    study, amended, rates = deviations.of(row), row["amended"], _error_rates(row["id"])
+    different = _text(" ".join(study["deviations"]))
+    one = "one arm" if len(row["arms"]) > 1 else "it"
     formulas = not row["evidence"]
-    if row["record"] or formulas:
-        what = "evaluates it again" if formulas else "trains the first steps of its cheapest run again"
-        lines.append(f"<b>Check it:</b> <code>python -m book check {row['id']}</code> {what}, in about a minute.")
-    if row["record"]:
-        again = "; ".join(dict.fromkeys(f"{command} --records mine" for command in row["command"].split("; ")))
-        lines.append(
-            f"<b>Train the studies again</b>, with the same seeds, into a new folder: <code>{_text(again)}</code>. "
-            f"This claim uses {len(row['record']):,} of their runs, with {lasting(row['minutes'])} of training. "
-            f"<code>python -m book claims {row['id']} --records mine</code> judges it on yours."
-        )
-    elif not formulas:
-        lines.append(f"<b>Command:</b> <code>{_text(row['command'])}</code>.")
-    inner = "".join(f"<p>{line}</p>" for line in lines)
+    again = "evaluates it again" if formulas else "trains the first steps of its cheapest run again"
+    lines = [
+        of_paper if row["kind"] != "own" else "<b>Source:</b> a hypothesis of this book.",
+        row["asks"] and f"<b>Holds if:</b> {_text(row['asks'])}.",
+        row["protocol"] and f"<b>Runs:</b> {_text(row['protocol'])}.",
+        study["study_type"] != deviations.OWN
+        and f"<b>{study['study_type'].capitalize()}.</b> What differs from the paper: {different}",
+        *(f"<b>With {_text(other['evidence'])}:</b> {_numbered(_arms_beside(other))}." for other in row["beside"]),
+        *(f"<b>{_text(a['name'])}:</b> untested, {_text(a['text'])}." for a in row["arms"] if a not in shown),
+        row["contradiction"] and f"<b>{CONTRADICTION.capitalize()}:</b> {_text(row['contradiction'])}.",
+        amended
+        and f"<b>Amended on {amended['date']}:</b> {_text(amended['reason'])} First rule: "
+        f"{_text(amended['first_rule'])}. First verdict: {_text(amended['first_verdict'])}.",
+        row["replaces"] and f"<b>Merged into this claim:</b> {_text(', '.join(row['replaces']))}.",
+        rates and f"<b>How often the rule holds and fails</b> in simulated repetitions with as many runs: {rates}",
+        row["fresh_seeds"]
+        and f"<b>What would decide {one}:</b> {_text(fresh(row))}, if mean and spread stay as they are.",
+        (row["record"] or formulas)
+        and f"<b>Check it:</b> <code>python -m book check {row['id']}</code> {again}, in about a minute.",
+        _training(row),
+    ]
+    inner = "".join(f"<p>{line}</p>" for line in lines if line)
     flags = "".join(f'<span class="flag">⚑ {_text(flag)}</span>' for flag in row["flags"])
     return f"<details><summary>Rule and runs{flags}</summary>{inner}</details>"
+
+
+def _arms_beside(other: dict) -> str:
+    """The arms of a smaller study that have a finding."""
+    return "; ".join(
+        f"{arm['name']} {arm['state']}: {arm['text']}{interval(arm)}, n = {arm['n']}" for arm in judged(other)
+    )
+
+
+def _training(row: dict) -> str:
+    """How to train the runs of a claim again; of one that waits for its runs the command, and of formulas nothing."""
+    if not row["record"]:
+        return f"<b>Command:</b> <code>{_text(row['command'])}</code>." if row["evidence"] else ""
+    again = "; ".join(dict.fromkeys(f"{command} --records mine" for command in row["command"].split("; ")))
+    return (
+        f"<b>Train the studies again</b>, with the same seeds, into a new folder: <code>{_text(again)}</code>. "
+        f"This claim uses {len(row['record']):,} of their runs, with {lasting(row['minutes'])} of training. "
+        f"<code>python -m book claims {row['id']} --records mine</code> judges it on yours."
+    )
 
 
 EFFECTS = {"line": "on the rule's line", "none": "with no effect", "printed": "at the printed effect"}

@@ -5,19 +5,8 @@ question with other data or another method. Hypotheses of this book are neither.
 """
 
 import re
-from dataclasses import dataclass
 
 REPRODUCTION, REPLICATION, OWN = "reproduction", "replication", "own"
-
-
-@dataclass(frozen=True)
-class Kind:
-    """claims: a pattern of ids. study: the type. deviations: sentences on what differs."""
-
-    claims: str
-    study: str
-    deviations: tuple[str, ...] = ()
-
 
 _STARTS = "Runs of the same seed start from the same weights; the paper compares independent samples."
 _BOTH = "Two input scalings are run: raw bytes, as in the paper's code, and standardised pixels, as in its text."
@@ -29,96 +18,63 @@ _SINUSOID = (
 _PAIRS = "Volume elements are measured at pairs of points in many networks; the paper shows maps of single networks."
 _FORMULAS = "The paper derives the formulas; we evaluate them in the stated cases."
 _SMALL = "The data sets and their sizes are the choice of this book."
-KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
-    Kind(r"LDM-(T2-a|5-a|6\.4-f)", REPRODUCTION, ("Only printed numbers are compared; nothing is trained.",)),
-    Kind(r"LDM-(3\.4-a|6\.1-e|6\.4-[eg])", REPRODUCTION, ("We check what the paper says by computing it.",)),
-    Kind(r"LDM-S-a", REPLICATION, (_STARTS, _BOTH, "Two pairs of networks stand for all.")),
-    Kind(r"LDM-S-b", REPLICATION, (_SMALL, "The heads stand behind a small encoder, and Adam trains them.")),
-    Kind(r"LDM-5\.1-a-1", REPLICATION, (_STARTS, "The networks have an output bias, and their inputs are raw.")),
-    Kind(
-        r"LDM-(T[X35]-a|6\.2-[ab])",
-        REPRODUCTION,
-        (_STARTS, "Only raw inputs are compared with what the paper prints."),
-    ),
-    Kind(r"LDM-(5\.[1-4]-[a-e]|6\.3-a|6\.4-[a-d])", REPRODUCTION, (_STARTS, _BOTH)),
-    Kind(
-        r"LDM-6\.(1-[abcd]|2-[cd])",
-        REPLICATION,
-        (
+# type of study -> pattern of ids -> what differs; every claim of a paper fits exactly one pattern, as a test checks
+STUDIES: dict[str, dict[str, tuple[str, ...]]] = {
+    REPRODUCTION: {
+        r"LDM-(T2-a|5-a|6\.4-f)": ("Only printed numbers are compared; nothing is trained.",),
+        r"LDM-(3\.4-a|6\.1-e|6\.4-[eg])": ("We check what the paper says by computing it.",),
+        r"LDM-(T[X35]-a|6\.2-[ab])": (_STARTS, "Only raw inputs are compared with what the paper prints."),
+        r"LDM-(5\.[1-4]-[a-e]|6\.3-a|6\.4-[a-d])": (_STARTS, _BOTH),
+        r"RG-(3|C|D|E|F|G)-[a-h]|RG-I-k": (_FORMULAS,),
+        r"KER-(1-f|2-d|3-b)": (_FORMULAS,),
+    },
+    REPLICATION: {
+        r"LDM-S-a": (_STARTS, _BOTH, "Two pairs of networks stand for all."),
+        r"LDM-S-b": (_SMALL, "The heads stand behind a small encoder, and Adam trains them."),
+        r"LDM-5\.1-a-1": (_STARTS, "The networks have an output bias, and their inputs are raw."),
+        r"LDM-6\.(1-[abcd]|2-[cd])": (
             _STARTS,
             _BOTH,
             "Distances of classes to hyperplanes are measured in every network, by a rule of this book.",
         ),
-    ),
-    Kind(r"LDM-5\.3-a-\d", REPLICATION, (_STARTS, _BOTH, "The start, the optimiser or the number of steps differs.")),
-    Kind(
-        r"LDM-6\.4-[a-d]-0",
-        REPLICATION,
-        (_STARTS, _BOTH, "It trains for a tenth of the steps on a sixth of the images."),
-    ),
-    Kind(r"LDM-1-a", REPLICATION, (_STARTS, _BOTH, "Five starts are compared; the paper has one.")),
-    Kind(
-        r"MDX-.*",
-        REPLICATION,
-        (
+        r"LDM-5\.3-a-\d": (_STARTS, _BOTH, "The start, the optimiser or the number of steps differs."),
+        r"LDM-6\.4-[a-d]-0": (_STARTS, _BOTH, "It trains for a tenth of the steps on a sixth of the images."),
+        r"LDM-1-a": (_STARTS, _BOTH, "Five starts are compared; the paper has one."),
+        r"MDX-.*": (
             "The Gaussians, the starts and the sampled points come from our own seeds.",
             "Errors are measured on new points; the paper measures them on the training points.",
             "In the arms called redrawn every trial has its own Gaussian; in the paper all trials share one.",
         ),
-    ),
-    Kind(r"RG-4-[abde]", REPLICATION, (_POINTS, _SINUSOID, _PAIRS)),
-    Kind(
-        r"RG-4-[f-i]",
-        REPLICATION,
-        (
+        r"RG-4-[abde]": (_POINTS, _SINUSOID, _PAIRS),
+        r"RG-4-[f-i]": (
             _POINTS,
             _SINUSOID,
             "Volume elements of many networks are measured at many points; the paper shows single maps.",
         ),
-    ),
-    Kind(r"RG-I-[bd]", REPLICATION, (_POINTS, _PAIRS)),
-    Kind(r"RG-I-[lm]", REPLICATION, (_POINTS, "Many networks are measured on a circle; the paper shows maps.")),
-    Kind(r"RG-I-a", REPLICATION, ("Images are divided by 255, and pixels that are always 0 are left out.",)),
-    Kind(r"RG-I-e", REPLICATION, ("A sigmoid network on MNIST stands in for the paper's residual network.",)),
-    Kind(
-        r"RG-6-a",
-        REPLICATION,
-        (
+        r"RG-I-[bd]": (_POINTS, _PAIRS),
+        r"RG-I-[lm]": (_POINTS, "Many networks are measured on a circle; the paper shows maps."),
+        r"RG-I-a": ("Images are divided by 255, and pixels that are always 0 are left out.",),
+        r"RG-I-e": ("A sigmoid network on MNIST stands in for the paper's residual network.",),
+        r"RG-6-a": (
             "The ambiguous images are our own; the paper takes those of Dirty-MNIST.",
             "The networks are trained on digits of MNIST alone; the paper adds ambiguous digits.",
         ),
-    ),
-    Kind(
-        r"RG-5-a", REPLICATION, ("Three layers of a sigmoid network on the sinusoid stand in for deeper networks.",)
-    ),
-    Kind(
-        r"RG-5\.[12]-[a-i]|RG-I-[fghj]",
-        REPLICATION,
-        (
+        r"RG-5-a": ("Three layers of a sigmoid network on the sinusoid stand in for deeper networks.",),
+        r"RG-5\.[12]-[a-i]|RG-I-[fghj]": (
             "The residual networks with records are narrower than the paper's, and ResNet-10 is also shallower.",
             "The images are a JPEG copy.",
             "Segments, planes and triangles are measured in many networks; the paper shows some of single networks.",
         ),
-    ),
-    Kind(
-        r"RG-5\.3-[abc]",
-        REPLICATION,
-        (
+        r"RG-5\.3-[abc]": (
             "The encoder is a ResNet-10 of width 16, trained on a JPEG copy.",
             "In the authors' code views, batch and head differ between the two methods. Here they are the same.",
             "Training uses Adam instead of SGD, and the views have no blur and no solarisation.",
         ),
-    ),
-    Kind(r"RG-(3|C|D|E|F|G)-[a-h]|RG-I-k", REPRODUCTION, (_FORMULAS,)),
-    Kind(r"KER-1-(a|b(-2)?)", REPLICATION, (_SMALL,)),
-    Kind(
-        r"KER-2-[abf]",
-        REPLICATION,
-        (_SMALL, "The text that we have lacks the formula, and this is one of three readings."),
-    ),
-    Kind(r"KER-2-c", REPLICATION, (_SMALL,)),
-    Kind(r"KER-(1-f|2-d|3-b)", REPRODUCTION, (_FORMULAS,)),
-)
+        r"KER-1-(a|b(-2)?)": (_SMALL,),
+        r"KER-2-[abf]": (_SMALL, "The text that we have lacks the formula, and this is one of three readings."),
+        r"KER-2-c": (_SMALL,),
+    },
+}
 FROM_PROTOCOL = {  # words of a row's protocol -> what differs where they stand there
     "10,000 of 60,000 training images": "The first 10,000 of the paper's 60,000 training images.",
     "of the paper's 200 epochs": "Fewer epochs than the paper's 200.",
@@ -130,6 +86,9 @@ def of(row: dict) -> dict:
     """The entries "study_type" and "deviations" for a row of the ledger."""
     if row["kind"] == "own":
         return {"study_type": OWN, "deviations": []}
-    found = next((kind for kind in KINDS if re.fullmatch(kind.claims, row["id"])), Kind(row["id"], REPLICATION))
-    from_protocol = [said for words, said in FROM_PROTOCOL.items() if words in row["protocol"]]
-    return {"study_type": found.study, "deviations": [*found.deviations, *from_protocol]}
+    kinds = ((study, ids, said) for study, patterns in STUDIES.items() for ids, said in patterns.items())
+    study, said = next(
+        ((study, said) for study, ids, said in kinds if re.fullmatch(ids, row["id"])), (REPLICATION, ())
+    )
+    from_protocol = [different for words, different in FROM_PROTOCOL.items() if words in row["protocol"]]
+    return {"study_type": study, "deviations": [*said, *from_protocol]}

@@ -34,17 +34,13 @@ def simulated(claims: Iterable[Claim], rows: Sequence[dict], tables: Any = None)
     results = []
     for claim in claims:
         arms = by_id[claim.id]["arms"] if not claim.check else []
-        shared = {arm.name for arm in claim.arms(tables) if arm.shared}
+        made = {arm.name: arm for arm in claim.arms(tables)}
         for arm in arms:
             if arm["state"] == "void" or None in (arm["value"], arm["low"], arm["high"]) or arm["n"] < 2:
                 continue
-            part = _reported(claim, arm)
-            if (
-                part is None
-                or arm["low"] == arm["high"]
-                or arm["name"] in shared
-                or part.estimate in ("never", "rank")
-            ):
+            of = made.get(arm["name"], Arm(arm["name"], pd.DataFrame(), {}))
+            part = _reported(claim, of, arm)
+            if part is None or arm["low"] == arm["high"] or of.shared or part.estimate in ("never", "rank"):
                 continue
             for effect, value in effects(part, arm).items():
                 holds, fails = rates(part, arm, value, looks=len(arms) if claim.looks else 1)
@@ -53,11 +49,10 @@ def simulated(claims: Iterable[Claim], rows: Sequence[dict], tables: Any = None)
     return pd.DataFrame(results, columns=["claim", "arm", "n", "effect", "value", "holds (%)", "fails (%)"])
 
 
-def _reported(claim: Claim, arm: dict) -> Part | None:
-    """The part with the unit and the line of the arm; None where the arm reports none."""
-    parts = claim.parts(Arm(arm["name"], pd.DataFrame(), {})) if callable(claim.parts) else claim.parts
-    line = tuple(arm["threshold"]) if isinstance(arm["threshold"], list) else arm["threshold"]
-    return next((part for part in parts if (part.unit, part.threshold) == (arm["unit"], line)), None)
+def _reported(claim: Claim, of: Arm, arm: dict) -> Part | None:
+    """The part with the unit and the line of the arm of the ledger; None where that reports none."""
+    parts = claim.parts(of) if callable(claim.parts) else claim.parts
+    return next((p for p in parts if (p.unit, p.threshold) == (arm["unit"], arm["threshold"])), None)
 
 
 def effects(part: Part, arm: dict) -> dict[str, float]:
@@ -91,8 +86,8 @@ def _intervals(part: Part, arm: dict, true: float, level: float) -> tuple[np.nda
     n, rng = arm["n"], np.random.default_rng(0)
     if part.estimate == "share":
         whole = part.how.get("whole", 1.0)
-        outcomes = [statistics.clopper_pearson(k, n, level) for k in range(n + 1)]
-        return np.array([whole * e.low for e in outcomes]), np.array([whole * e.high for e in outcomes])
+        outcomes = [statistics.clopper_pearson(k, n, level, whole) for k in range(n + 1)]
+        return np.array([e.low for e in outcomes]), np.array([e.high for e in outcomes])
     if part.unit == "times":
         wide, narrow = max(true, 1e-9) * rng.standard_normal((SLOW_DRAWS, n)), rng.standard_normal((SLOW_DRAWS, n))
         pairs = zip(wide, narrow, strict=True)

@@ -75,10 +75,10 @@ class Part:
     aside: bool = False
 
     @property
-    def threshold(self) -> float | tuple[float, float] | None:
+    def threshold(self) -> float | list[float] | None:
         """The line that decides, or both ends of a band."""
-        ends = tuple(end for end in self.accepts if math.isfinite(end))
-        return ends[0] if len(ends) == 1 else (ends[0], ends[1]) if ends else None
+        ends = [end for end in self.accepts if math.isfinite(end)]
+        return ends[0] if len(ends) == 1 else ends or None
 
 
 @dataclass(frozen=True, eq=False)  # one arm equals no other, so that what was judged of it can be looked up
@@ -120,6 +120,12 @@ class Arm:
             return self
         seeds = self.table.index.get_level_values(-1)
         return replace(self, table=self.table[seeds >= seed], runs=self.runs[self.runs["seed"] >= seed], n=None)
+
+
+def of_study(study: Any, name: str, table: pd.DataFrame, factors: dict[str, str], **fields: Any) -> Arm:
+    """An arm of a study, with its protocol and the command that trains it; fields: further fields of `Arm`."""
+    command = f"python -m book sweep {study.name}"
+    return Arm(name, table, factors, f"study {study.name}", study.protocol, command, **fields)
 
 
 @dataclass(frozen=True)
@@ -251,13 +257,7 @@ def mean(x: np.ndarray, level: float, method: str = "wider", within=(-np.inf, np
 
 def share(x: np.ndarray, level: float, whole: float = 1.0) -> Estimate:
     """The share of the units that say yes; whole: 100 for percent."""
-    found = statistics.clopper_pearson(int(x.sum()), len(x), level)
-    return replace(found, value=whole * found.value, low=whole * found.low, high=whole * found.high)
-
-
-def never(x: np.ndarray, level: float, whole: float = 100.0) -> Estimate:
-    """The same, where a single unit that says yes refutes the claim (`finding`)."""
-    return share(x, level, whole)
+    return statistics.clopper_pearson(int(x.sum()), len(x), level, whole)
 
 
 def sd(x: np.ndarray, level: float) -> Estimate:
@@ -276,14 +276,6 @@ def rank(x: np.ndarray, level: float) -> Estimate:
     return statistics.rank_correlation(x[:, 0], x[:, 1], x[:, 2] if x.shape[1] > 2 else None, level)
 
 
-def from_printed(x: np.ndarray, level: float, mean: float, n: int, sd: float | None = None) -> Estimate:
-    """Our mean minus a printed mean of n runs, with both errors; a paper that prints no SD is taken to have ours."""
-    if sd is None:
-        return statistics.difference_from_printed(x, mean, n, level)
-    both = statistics.from_summary(x.mean(), x.std(), len(x), mean, sd, n, level=level)  # both SDs have n below
-    return Estimate(both.difference, *both.interval, min(both.n), level, "Welch")
-
-
 def recorded(x: np.ndarray, level: float, df: int) -> Estimate:
     """A mean that is recorded with half the width of its 95% interval, by Student with df: x (1, 2)."""
     value, half = x[0] * [1, stats.t.ppf((1 + level) / 2, df) / stats.t.ppf(0.975, df)]
@@ -293,10 +285,10 @@ def recorded(x: np.ndarray, level: float, df: int) -> Estimate:
 ESTIMATES: dict[str, Callable[..., Estimate]] = {
     "mean": mean,
     "share": share,
-    "never": never,
+    "never": partial(share, whole=100.0),  # a single unit that says yes refutes the claim (`finding`)
     "sd": sd,
     "rank": rank,
-    "printed": from_printed,
+    "printed": statistics.difference_from_printed,
     "recorded": recorded,
 }
 
@@ -319,20 +311,16 @@ class Finding:
     low: float = np.nan
     high: float = np.nan
     unit: str = ""
-    threshold: float | tuple[float, float] | None = None
+    threshold: float | list[float] | None = None
     n: int = 0
     leans: str = ""
     times: float = np.inf
 
     def row(self) -> dict:
         """The entries for the ledger; a number that is not finite is None."""
+        entries = ("state", "value", "low", "high", "n", "unit", "threshold", "text")
         numbers = {name: number(getattr(self, name)) for name in ("value", "low", "high")}
-        threshold = list(self.threshold) if isinstance(self.threshold, tuple) else self.threshold
-        return (
-            {"state": self.state}
-            | numbers
-            | {"n": self.n, "unit": self.unit, "threshold": threshold, "text": self.text}
-        )
+        return {name: getattr(self, name) for name in entries} | numbers
 
 
 def number(x: float) -> float | None:
@@ -415,7 +403,7 @@ def units(part: Part, table: pd.DataFrame) -> np.ndarray:
 
 
 def finding(
-    part: Part, table: pd.DataFrame, least: int = 1, parts: int = 1, shared: float | pd.DataFrame = 0.0
+    part: Part, table: pd.DataFrame, least: int = 1, shared: float | pd.DataFrame = 0.0, parts: int = 1
 ) -> Finding:
     """The finding of one part without its premises, as one of `parts` parts that share the error.
 
@@ -431,7 +419,7 @@ def finding(
         return replace(blank, text=f"{_said(part, values.mean(), table, values)} (not finite for every unit)")
     level, splits = 1 - part.error / parts, isinstance(shared, float) and shared > 0
     how = {**part.how, "shared": shared} if splits and part.estimate == "mean" else part.how
-    found, both = ESTIMATES[part.estimate](values, level, **how), ""
+    found, both = ESTIMATES[part.estimate](values, level=level, **how), ""
     if isinstance(shared, pd.DataFrame) and part.estimate == "mean":
         each = str(shared.index.names[-1]).removeprefix("each ")
         what = "pairs of images" if each in shared.index.names else f"{each}s"
@@ -485,16 +473,18 @@ def joined(findings: Iterable[Finding]) -> Finding:
     return min(failing, key=lambda one: one.times) if failing else max(worst, key=lambda one: one.times)
 
 
-def after_holm(parts: Sequence[Callable[[int], Finding]], states: tuple[str, ...] = ("fails",)) -> list[Finding]:
+def after_holm(
+    parts: Sequence[Callable[[int], Finding]], states: tuple[str, ...] = ("fails",), looks: int = 1
+) -> list[Finding]:
     """The findings of parts, where one that is in these states by itself but not after Holm's correction is unclear.
 
     parts: functions of the number of parts that share the error. Parts that must all hold need no correction to hold;
-    looks of which each decides need one to hold, too.
+    looks of which each decides need one to hold, too. looks: arms that share the error of every part.
     """
-    found, decided = [part(1) for part in parts], set()
+    found, decided = [part(looks) for part in parts], set()
     while True:
         left = [i for i, one in enumerate(found) if one.state in states and i not in decided]
-        corrected = {i: parts[i](len(parts) - len(decided)) for i in left}
+        corrected = {i: parts[i](looks * (len(parts) - len(decided))) for i in left}
         new = {i for i, one in corrected.items() if one.state in states}
         if not new:
             for i, one in corrected.items():
@@ -512,7 +502,7 @@ def _premise(part: Part, table: pd.DataFrame, least: int, shared: float | pd.Dat
     for premise in part.only_if:
         found = judged((replace(premise, only_if=()),), table, least, shared=shared)
         if found.state == "fails" and premise.aside:
-            own = finding(part, table, least, 1, shared)
+            own = finding(part, table, least, shared)
             return replace(own, state="void", text=f"{premise.absent}: {found.text}; {own.text}", times=math.inf)
         if found.state in ("fails", "void"):
             if premise.unit != part.unit:  # its numbers are in the text; a strip of the claim cannot show them
@@ -520,16 +510,10 @@ def _premise(part: Part, table: pd.DataFrame, least: int, shared: float | pd.Dat
             text = f"{premise.absent}: {found.text}" if found.state != "void" else found.text
             return replace(found, state="void", text=text)
         if found.state == "unclear":
-            own = finding(part, table, least, 1, shared)
+            own = finding(part, table, least, shared)
             text = f"whether it can be asked is unclear ({found.text}); {own.text}"
             return replace(own, state="unclear", text=text, times=math.inf)
     return None
-
-
-def _sharing(
-    part: Part, table: pd.DataFrame, least: int, looks: int, shared: float | pd.DataFrame, parts: int
-) -> Finding:
-    return finding(part, table, least, parts * looks, shared)
 
 
 def judged(
@@ -554,7 +538,7 @@ def judged(
                 asked.append((str(name), part, rows))
     if not asked:
         return absent[0] if absent else Finding("untested", "no units")
-    found = after_holm([partial(_sharing, part, rows, least, looks, shared) for _, part, rows in asked])
+    found = after_holm([partial(finding, part, rows, least, shared) for _, part, rows in asked], looks=looks)
     if all(one.state == "void" for one in found):
         return found[0]
     decides = joined(one for one in found if one.state != "void")
@@ -597,6 +581,7 @@ def judge(claim: Claim, tables: Any, chapter: str) -> dict:
         else pd.DataFrame(columns=["run", "minutes"])
     )
     contradiction = claim.contradiction() if claim.contradiction else ""
+    said = contradiction, "void" in {found.state for found in findings.values()}, claim.amended, claim.late
     seeds, minutes, undecided = _fresh(arms, findings) if word == "unclear" else (None, None, None)
     return {
         "id": claim.id,
@@ -616,9 +601,7 @@ def judge(claim: Claim, tables: Any, chapter: str) -> dict:
         "decided": verdicts.decided_in_words(states.values()),
         "undecided": [name for name, state in states.items() if state in verdicts.UNDECIDED],
         "uncounted": [name for name, state in states.items() if state != findings[name].state],
-        "flags": verdicts.flags(
-            (found.state for found in findings.values()), bool(contradiction), claim.amended is not None, claim.late
-        ),
+        "flags": [flag for flag, is_so in zip(verdicts.FLAGS, said, strict=True) if is_so],
         "contradiction": contradiction,
         "amended": asdict(claim.amended) if claim.amended else None,
         "fresh_seeds": seeds,

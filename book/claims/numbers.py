@@ -15,7 +15,7 @@ import html
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,9 +54,8 @@ BARE = re.compile(
 class Number(NamedTuple):
     """A number of a chapter that is no arm of a claim; the module `numbers` of its room names them in NUMBERS.
 
-    says: what it is, in words. value: the tables of all studies -> a float, a tuple (value, low, high), or an
-    estimate with these as attributes. unit: stands after it. A share from 0 to 1 has none; "%" means that it is in
-    percent.
+    says: what it is, in words. value: the tables of all studies -> a float or an estimate. unit: stands after it. A
+    share from 0 to 1 has none; "%" means that it is in percent.
     """
 
     says: str
@@ -65,23 +64,25 @@ class Number(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """What the records say: a claim or number in words, what was found, its numbers, and the command that checks it.
+    """What the records say: a claim or number in words, its numbers, and the command that checks it.
 
-    found: the finding with its interval. word: the state of an arm, or the verdict on a claim.
+    found: the finding of an arm with its interval, or the id of a claim; "" for a number, whose value is told.
+    word: the state of an arm, or the verdict on a claim.
     """
 
     says: str
-    found: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int | None
-    unit: str
-    word: str
     command: str
+    found: str = ""
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    unit: str = ""
+    word: str = ""
 
     def __str__(self) -> str:
-        return ", ".join(filter(None, (self.found, f"n = {self.n}" if self.n else "", self.word)))
+        found = self.found or _in_words(self) + ledger.interval(self._asdict() | {"threshold": None})
+        return ", ".join(filter(None, (_minus(found), f"n = {self.n}" if self.n else "", self.word)))
 
 
 class Link(NamedTuple):
@@ -146,10 +147,16 @@ def _blank(text: str) -> str:
 
 def fact(link: Link) -> Fact:
     """What the records say behind a link; a ValueError with a suggestion for an address that does not exist."""
-    in_percent = bool(PERCENT.search(f"{link.text} {link.title}"))
     known = _numbers(_notebook(link.chapter))
-    if link.name in known:
-        return of_number(known[link.name], f"python -m book numbers {link.chapter}", in_percent)
+    found = of_number(known[link.name], link.chapter) if link.name in known else _of_claim(link, known)
+    if not PERCENT.search(f"{link.text} {link.title}") or PERCENT.search(found.unit):
+        return found
+    value, low, high = (None if x is None else 100 * x for x in (found.value, found.low, found.high))
+    return found._replace(value=value, low=low, high=high, unit=f"% {found.unit}".strip())
+
+
+def _of_claim(link: Link, known: Iterable[str]) -> Fact:
+    """What the records say to a claim or to one of its arms. known: the names of the chapter's numbers."""
     name, _, arm = link.name.partition("/")
     rows = _rows(kept.rows)
     ids = [i for row in rows.values() for i in ledger.ids_of(row)]
@@ -158,17 +165,15 @@ def fact(link: Link) -> Fact:
     row = rows[name] if name in rows else claim(name).row  # which raises, and says why
     if row["chapter"][:2] != link.chapter:
         raise ValueError(f"{name} is a claim of evidence_{row['chapter'][:2]}.ipynb")
-    command = f"python -m book check {name}"
+    found = Fact(row["says"], f"python -m book check {name}")
     if not arm:
-        return Fact(row["says"], name, None, None, None, None, "", row["verdict"], command)
+        return found._replace(found=name, word=row["verdict"])
     arms = {ledger.anchor(name, one["name"]): one for one in row["arms"]}
     if link.name not in arms:
         raise ValueError(f"{name} has no such arm{suggest(link.name, arms)}")
     one = arms[link.name]
-    said = _minus(f"{one['name']}: {one['text']}{ledger.interval(one)}")
-    numbers = (one["value"], one["low"], one["high"], one["n"], one["unit"])
-    found = Fact(row["says"], said, *numbers, one["state"], command)
-    return _in_percent(found) if in_percent else found
+    numbers = {key: one[key] for key in ("value", "low", "high", "n", "unit")}
+    return found._replace(found=f"{one['name']}: {one['text']}{ledger.interval(one)}", word=one["state"], **numbers)
 
 
 @cache
@@ -185,28 +190,17 @@ def _notebook(chapter: str) -> str:
     return found[0]
 
 
-def of_number(number: Number, command: str = "", in_percent: bool = False) -> Fact:
-    """What the records say to a number. in_percent: whether a share is wanted in percent."""
-    found = Fact(number.says, "", *_measured(number), number.unit, "", command)
-    found = _in_percent(found) if in_percent else found
-    ends = {"low": found.low, "high": found.high, "threshold": None}
-    return found._replace(found=_minus(_in_words(found) + ledger.interval(ends)))
-
-
-def _in_percent(found: Fact) -> Fact:
-    """A share from 0 to 1 in percent; what is in percent already stays."""
-    if PERCENT.search(found.unit):
-        return found
-    value, low, high = (None if x is None else 100 * x for x in (found.value, found.low, found.high))
-    return found._replace(value=value, low=low, high=high, unit=f"% {found.unit}".strip())
+def of_number(number: Number, chapter: str) -> Fact:
+    """What the records say to a number of a chapter."""
+    value, low, high, n = _measured(number)
+    return Fact(number.says, f"python -m book numbers {chapter}", "", value, low, high, n, number.unit)
 
 
 @cache
 def _measured(number: Number) -> tuple[float | None, float | None, float | None, int | None]:
     """Value, ends of its interval, and units; None for what is not known."""
     found = number.value(_tables())
-    ends = (getattr(found, name, None) for name in ("low", "high"))
-    several = found if isinstance(found, tuple) else (getattr(found, "value", found), *ends)
+    several = getattr(found, "value", found), *(getattr(found, end, None) for end in ("low", "high"))
     value, low, high = (float(x) if x is not None and math.isfinite(x) else None for x in several)
     return value, low, high, getattr(found, "n", None)
 
@@ -382,7 +376,9 @@ def table(notebook: str) -> Html:
     """The NUMBERS of a chapter, a row for each, with its name as the anchor; for the page of evidence."""
     rows = ""
     for name, number in _numbers(notebook).items():
-        cells = "".join(f"<td>{html.escape(text)}</td>" for text in (number.says, str(of_number(number))))
+        cells = "".join(
+            f"<td>{html.escape(text)}</td>" for text in (number.says, str(of_number(number, notebook[:2])))
+        )
         rows += f'<tr id="{html.escape(name)}">{cells}</tr>'
     head = '<tr><th scope="col">number</th><th scope="col">what the records say</th></tr>'
     return Html(f'<table class="numbers"><thead>{head}</thead><tbody>{rows}</tbody></table>')

@@ -9,12 +9,14 @@ the two numbers that are printed with it, because each was rounded by itself: th
 """
 
 import inspect
-import itertools
 import math
 import os
 import string
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
+from itertools import combinations
+from typing import NamedTuple
 
 from book.claims.verdicts import STATES, VERDICTS
 from book.records import kept
@@ -118,13 +120,13 @@ def _fault(key: str, wanted, numbers: dict) -> str:
     return "" if is_so == wanted else f"{key} is {is_so!r}, not {wanted!r}"
 
 
-@dataclass(frozen=True)
-class _Printed:
+class _Printed(NamedTuple):
+    """A number of a text without its sign; value: before rounding, in the unit of the text."""
+
     name: str
     text: str
-    value: float  # before rounding, in the unit of the text, without sign like `text` and `shown`
-    shown: float
-    unit: float  # of the last digit
+    value: float
+    shown: Decimal
 
 
 def rounded_apart(text: str, numbers: Mapping) -> list[str]:
@@ -136,30 +138,27 @@ def rounded_apart(text: str, numbers: Mapping) -> list[str]:
     []
     """
     faults = []
-    for three in itertools.combinations({(one.name, one.text): one for one in _printed(text, numbers)}.values(), 3):
+    for three in combinations(dict.fromkeys(_printed(text, numbers)), 3):
         high, *low = sorted(three, key=lambda one: -one.value)
-        unit = max(one.unit for one in three)
-        if abs(high.value - low[0].value - low[1].value) > 1e-3 * unit or not low[1].value:
-            continue  # no difference
-        if any(one.unit != unit for one in three):
+        digits = {int(one.shown.as_tuple().exponent) for one in three}
+        if len(digits) > 1:
             continue  # a coarser difference is never further off, and from a coarser number nobody subtracts
-        if abs(high.shown - low[0].shown - low[1].shown) > 1e-9:
+        if abs(high.value - low[0].value - low[1].value) > 1e-3 * 10.0 ** digits.pop() or not low[1].value:
+            continue  # no difference
+        if high.shown != low[0].shown + low[1].shown:
             first, second, third = (one.text for one in three)
             faults.append(f"{first}, {second} and {third} are printed, and one is the difference of the others")
     return faults
 
 
-def _printed(text: str, numbers: Mapping):
-    """The numbers that the text prints with a fixed count of decimals, each a `_Printed`."""
+def _printed(text: str, numbers: Mapping) -> Iterator[_Printed]:
+    """The numbers that the text prints with a fixed count of decimals."""
     for _, field, spec, _ in string.Formatter().parse(text):
         if not field or not spec or spec[-1] not in "fd%":
             continue
         name, _, attribute = field.partition(".")
         value = getattr(numbers[name], attribute or "value", numbers[name])
         shown = format(value, spec).lstrip("+-")
-        scale = 100 if spec[-1] == "%" else 1
-        decimals = len(shown.strip("%").partition(".")[2])
         if math.isfinite(value):
-            yield _Printed(
-                field, shown, abs(scale * float(value)), float(shown.strip("%").replace(",", "")), 10**-decimals
-            )
+            scale = 100 if spec[-1] == "%" else 1
+            yield _Printed(field, shown, abs(scale * float(value)), Decimal(shown.strip("%").replace(",", "")))

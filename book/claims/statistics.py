@@ -6,7 +6,7 @@ are all equal have spread zero: intervals shrink to a point, t is 0 or infinite,
 """
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -76,7 +76,7 @@ def mean_interval(x, level=0.95, method="wider", within=(-np.inf, np.inf), seed=
     if method != "t":
         made.append(_bootstrap(tuple(x.tolist()), level, seed, resamples))
     if method != "bootstrap":
-        made.append((*_t_interval(mean, sd / np.sqrt(n), n - 1, level), n, level, "t"))
+        made.append((*_t_interval(mean, sd / np.sqrt(n), n - 1, level), "t"))
     low, high = max(min(m[0] for m in made), within[0]), min(max(m[1] for m in made), within[1])
     return Estimate(mean, low, high, n, level, " or ".join(m[-1] for m in made))
 
@@ -98,13 +98,17 @@ def resampled_interval(x, shared, level=0.95) -> Estimate:
     return Estimate(mean, low, high, n, level, "t, corrected for shared training data")
 
 
-def difference_from_printed(x, mean, n, level=0.95) -> Estimate:
-    """Mean of x, shape (n_x,), minus a printed mean of n values, with Student's interval for both errors.
+def difference_from_printed(x, mean, n, sd=None, level=0.95) -> Estimate:
+    """Mean of x, shape (n_x,), minus a printed mean of n values, with an interval for both errors.
 
-    A paper that prints no SD is taken to have that of x. So `mean` lies outside the prediction interval of x for
-    the mean of n further values if and only if this interval excludes 0. Raises ValueError as `mean_interval` does.
+    sd: the printed population SD, for Welch's interval. A paper that prints none is taken to have that of x, and the
+    interval is Student's: `mean` lies outside the prediction interval of x for the mean of n further values if and
+    only if it excludes 0. Raises ValueError as `mean_interval` does.
     """
     x, level = _sample("x", x), _level(level)
+    if sd is not None:
+        both = from_summary(x.mean(), x.std(), len(x), mean, sd, n, level=level)
+        return Estimate(both.difference, *both.interval, min(both.n), level, "Welch")
     own, sd, n_x = _moments(x)
     low, high = _t_interval(own - mean, sd * np.sqrt(1 / n_x + 1 / n), n_x - 1, level)
     return Estimate(own - mean, low, high, n_x, level, "t, both errors")
@@ -180,7 +184,9 @@ def compare(a, b, paired=False, level=0.95) -> Comparison:
     Raises ValueError for an arm that is empty, not 1-d or not finite, and for paired arms of unequal length.
     """
     a, b, level = _sample("a", a), _sample("b", b), _level(level)
-    return _compare(_moments(a), _moments(b), level, paired=_paired(a, b) if paired else None)
+    if paired and len(a) != len(b):
+        raise ValueError(f"paired arms must have equal length, got {len(a)} and {len(b)}")
+    return _compare(_moments(a), _moments(b), level, _moments(a - b) if paired else None)
 
 
 def from_summary(mean_a, sd_a, n_a, mean_b, sd_b, n_b, population_sd=True, level=0.95) -> Comparison:
@@ -216,21 +222,16 @@ def holm(pvalues) -> np.ndarray:
     return adjusted
 
 
-def clopper_pearson(k: int, n: int, level: float = 0.95) -> Estimate:
+def clopper_pearson(k: int, n: int, level: float = 0.95, whole: float = 1.0) -> Estimate:
     """The share k / n with the exact interval of Clopper and Pearson (1934), which covers at least at its level.
 
-    Raises ValueError unless 0 <= k <= n and n >= 1, both whole.
+    whole: the number for all, such as 100 for percent. Raises ValueError unless 0 <= k <= n and n >= 1, both whole.
     """
     if not (n >= 1 and 0 <= k <= n and k == int(k) and n == int(n)):
         raise ValueError(f"clopper_pearson(k={k!r}, n={n!r}): wanted whole numbers with 0 <= k <= n and n >= 1")
     interval = stats.binomtest(int(k), int(n)).proportion_ci(_level(level), method="exact")
-    return Estimate(float(k / n), float(interval.low), float(interval.high), int(n), level, "Clopper-Pearson")
-
-
-def percent(k: int, n: int) -> Estimate:
-    """The same in percent, at a level of 95%."""
-    found = clopper_pearson(k, n)
-    return replace(found, value=100 * found.value, low=100 * found.low, high=100 * found.high)
+    value, low, high = (whole * float(share) for share in (k / n, interval.low, interval.high))
+    return Estimate(value, low, high, int(n), level, "Clopper-Pearson")
 
 
 def _sample(name, x):
@@ -268,7 +269,7 @@ def _degenerate(value, sd, n, level):
 
 @lru_cache(maxsize=256)  # several rules ask for the same mean, each with and without Holm's correction
 def _bootstrap(x, level, seed, resamples):
-    """(low, high, n, level, method) of the mean by BCa, or by percentiles where BCa is undefined."""
+    """(low, high, method) of the mean by BCa, or by percentiles where BCa is undefined."""
     for method in ("BCa", "percentile"):
         options = dict(n_resamples=resamples, confidence_level=level, method=method, rng=seed)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -276,7 +277,7 @@ def _bootstrap(x, level, seed, resamples):
             low, high = stats.bootstrap((x,), np.mean, **options).confidence_interval
         if np.isfinite([low, high]).all():
             break
-    return float(low), float(high), len(x), level, f"bootstrap {method}"
+    return float(low), float(high), f"bootstrap {method}"
 
 
 def _ratio(difference, error):
@@ -291,29 +292,16 @@ def _t_interval(difference, error, df, level):
     return float(difference - half), float(difference + half)
 
 
-def _unpaired(first, second):
-    """(difference, standard error, Satterthwaite's degrees of freedom) from two (mean, SD, n)."""
+def _compare(first, second, level, change=None):
+    """The comparison of two (mean, SD, n); change: that of the differences, where the arms are paired."""
     (mean_a, sd_a, n_a), (mean_b, sd_b, n_b) = first, second
+    df, difference = n_a + n_b - 2, mean_a - mean_b
     var_a, var_b = sd_a**2 / n_a, sd_b**2 / n_b
+    error = float(np.sqrt(var_a + var_b))
+    welch_df = float(df)  # where both variances are zero, or one is NaN
     if var_a + var_b > 0:
-        df = (var_a + var_b) ** 2 / (var_a**2 / (n_a - 1) + var_b**2 / (n_b - 1))
-    else:  # both zero, or one NaN
-        df = n_a + n_b - 2
-    return mean_a - mean_b, float(np.sqrt(var_a + var_b)), float(df)
-
-
-def _paired(a, b):
-    """(mean difference, standard error, degrees of freedom) of paired arms."""
-    if len(a) != len(b):
-        raise ValueError(f"paired arms must have equal length, got {len(a)} and {len(b)}")
-    mean, sd, n = _moments(a - b)
-    return mean, float(sd / np.sqrt(n)), n - 1
-
-
-def _compare(first, second, level, paired=None):
-    (_, sd_a, n_a), (_, sd_b, n_b) = first, second
-    difference, error, welch_df = _unpaired(first, second)
-    df = n_a + n_b - 2
+        welch_df = float((var_a + var_b) ** 2 / (var_a**2 / (n_a - 1) + var_b**2 / (n_b - 1)))
+    paired = (change[0], float(change[1] / np.sqrt(n_a)), n_a - 1) if change else None
     pooled = np.sqrt(((n_a - 1) * sd_a**2 + (n_b - 1) * sd_b**2) / df) if df else np.nan
     student_t, welch_t = _ratio(difference, pooled * np.sqrt(1 / n_a + 1 / n_b)), _ratio(difference, error)
     paired_t = _ratio(*paired[:2]) if paired else None

@@ -24,7 +24,7 @@ CONTRADICTION = "the paper contradicts itself"
 PREMISE = "premise absent"
 AMENDED = "rule amended after the records"
 LATE = "rule written after the records"
-FLAGS = (CONTRADICTION, PREMISE, AMENDED, LATE)
+FLAGS = (CONTRADICTION, PREMISE, AMENDED, LATE)  # what a reader must know besides the verdict
 DECIDED, UNDECIDED = STATES[:2], STATES[2:]
 LEAST_SEEDS = 5  # an arm with fewer is not judged
 
@@ -73,9 +73,3 @@ def depends_on(arms: Iterable[tuple[dict[str, str], str]]) -> str | None:
         if len(found) == len({levels for levels, _ in found}):  # the same levels always have the same state
             return " and ".join(several)
     return " and ".join(names)
-
-
-def flags(states: Iterable[str], contradiction: bool, amended: bool, late: bool = False) -> list[str]:
-    """What a reader must know besides the verdict."""
-    said = contradiction, "void" in states, amended, late
-    return [flag for flag, is_so in zip(FLAGS, said, strict=True) if is_so]

@@ -100,6 +100,13 @@ def wide(table: pd.DataFrame, number: str) -> pd.DataFrame:
     return sound.pivot(index="seed", columns="architecture", values=number)
 
 
+def behind(table: pd.DataFrame) -> pd.DataFrame:
+    """The runs of a table that has their names, also by network or labels: "seed", "run" and "minutes" of each."""
+    if table.columns.nlevels > 1:
+        table = table[["run", "minutes"]].stack(level=1, future_stack=True).dropna() if len(table) else pd.DataFrame()
+    return table.reset_index().reindex(columns=["seed", "run", "minutes"])
+
+
 def numbered(rows: dict[tuple, dict], names: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
     """The rows by these columns as numbers, NaN where one is missing, sorted by an index of their keys.
 

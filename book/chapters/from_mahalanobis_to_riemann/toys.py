@@ -37,9 +37,8 @@ def maps(data: DistanceData, arm: DistanceArm) -> dict[str, nn.Module]:
         "whitening, mirrored ReLUs": module("MD_ReLU", torch.cat([W, -W]), torch.cat([b, -b]))[:2],
     }
     if arm.trials:
-        runs = {(r.spec.network, r.spec.seed): r for r in arm.records}
         for network, trial in arm.best().items():
-            trained = module(network, *weights(runs[network, trial], arm.study.steps))
+            trained = module(network, *weights(arm.runs[network, trial], arm.study.steps))
             found[f"trained {network.removeprefix('MD_')}"] = trained[:2]
     return {title: f.requires_grad_(False) for title, f in found.items()}
 

@@ -43,7 +43,7 @@ def of_networks() -> tuple[pd.DataFrame, Iterable[str]]:
     rows: list[dict] = []
     keys, records = [], list(Store())
     for study in (STUDIES[name] for name in ARMS.values()):
-        for run in (r for r in runs_of(study, records) if r.spec.network in NETWORKS):
+        for run in (r for r in runs_of(study, records).values() if r.spec.network in NETWORKS):
             W, _ = weights(run, study.steps)
             if W.isfinite().all():
                 kept = deduplicated(len(W), mirrored_pairs(W)) if run.spec.network == "MD_ReLU" else [*range(len(W))]

@@ -33,11 +33,11 @@ import pandas as pd
 from scipy import stats
 
 from book.chapters.mahalanobis import alignment, landscape
-from book.claims.judge import Amendment, Arm, Claim, Part, amended, claim, own
+from book.claims.judge import Amendment, Arm, Claim, Part, amended, claim, of_study, own
 from book.claims.verdicts import LEAST_SEEDS
 from book.measures.distances.numbers import by_trial
 from book.measures.distances.results import ARMS, weights
-from book.measures.tables import Tables
+from book.measures.tables import Tables, behind
 from support.networks.gaussians import gaussian_of, parse
 
 ERROR = 1.0  # percent of the mean distance: the root mean squared error on fresh points is below
@@ -82,11 +82,7 @@ def _arm(tables: Tables, name: str, study: str) -> Arm:
     plan, table = tables.studies[study], tables.once(by_trial, study)
     _, dimension, redrawn = parse(plan.data)
     factors = {"dimension": str(dimension), "Gaussian": "redrawn" if redrawn else "fixed"}
-    arm = Arm(name, table, factors, f"study {study}", plan.protocol, f"python -m book sweep {study}")
-    if not len(table):
-        return arm
-    runs = table[["run", "minutes"]].stack(level=1, future_stack=True).droplevel(1).reset_index()
-    return replace(arm, runs=runs)
+    return of_study(plan, name, table, factors, runs=behind(table))
 
 
 def aligned(tables: Tables) -> list[Arm]:
@@ -164,16 +160,10 @@ def _reach_arm(tables: Tables, study: str, part: str) -> Arm:
     complete = len(table) == plan.seeds
     if part:
         table = table[table["within reach"].astype(bool) == (part == "within reach")]
-    return Arm(
-        f"d = {plan.dimension}" + (f", {part}" if part else ""),
-        table,
-        {"dimension": str(plan.dimension)} | ({"reach": part} if part else {}),
-        f"study {study}",
-        plan.protocol,
-        f"python -m book sweep {study}",
-        table.rename_axis("seed").reset_index()[["seed", "run", "minutes"]],
-        needed=LEAST_SEEDS if complete else plan.seeds,
-    )
+    name = f"d = {plan.dimension}" + (f", {part}" if part else "")
+    factors = {"dimension": str(plan.dimension)} | ({"reach": part} if part else {})
+    needed = LEAST_SEEDS if complete else plan.seeds
+    return of_study(plan, name, table, factors, runs=behind(table.rename_axis("seed")), needed=needed)
 
 
 def as_predicted(anywhere: bool = False) -> Callable[[Arm], Sequence[Part]]:

@@ -21,8 +21,10 @@ def descents(arm: DistanceArm, evaluations: int = 300) -> pd.DataFrame:
     of an MD_Abs without the rotations of its units.
     """
     rows = []
-    for run in (r for r in arm.records if r.spec.network != "MD_Sigmoid"):
-        network, trial, (x, y) = run.spec.network, run.spec.seed, run.spec.draw().train
+    for (network, trial), run in arm.runs.items():
+        if network == "MD_Sigmoid":
+            continue
+        x, y = run.spec.draw().train
         adam = float(arm.table.loc[(network, trial), "error"])
         d = arm.study.dimension
         turns = d * (d - 1) // 2 if network == "MD_Abs" else 0  # rotations of the units, along which nothing changes
@@ -39,7 +41,9 @@ def descents(arm: DistanceArm, evaluations: int = 300) -> pd.DataFrame:
 def all_descents() -> tuple[pd.DataFrame, Iterable[str]]:
     """The descents of all arms that have records, and the keys of their runs."""
     judged = [arm for arm in arms(Store()) if arm.trials]
-    return pd.concat([descents(arm) for arm in judged], ignore_index=True), [r.key for a in judged for r in a.records]
+    return pd.concat([descents(arm) for arm in judged], ignore_index=True), [
+        r.key for a in judged for r in a.runs.values()
+    ]
 
 
 DERIVED = {"mahalanobis-descents": all_descents, alignment.TABLE: alignment.of_networks}

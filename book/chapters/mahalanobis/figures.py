@@ -36,12 +36,7 @@ def judged() -> list[DistanceArm]:
 def network(kind: str, trial: int) -> tuple[Record, pd.Series]:
     """The record of a network in the plane, on the one Gaussian, and its measures."""
     arm, *_ = judged()
-    return run_of(arm, kind, trial), arm.of(kind).loc[trial]
-
-
-def run_of(arm: DistanceArm, kind: str, trial: int) -> Record:
-    """The record of one network of an arm."""
-    return next(run for run in arm.records if (run.spec.network, run.spec.seed) == (kind, trial))
+    return arm.runs[kind, trial], arm.of(kind).loc[trial]
 
 
 def about() -> str:
@@ -55,7 +50,7 @@ def ends() -> None:
     errors = arm.of("MD_Abs")["error"].sort_values()
 
     def drawn(trials: pd.Index) -> list[tuple]:
-        runs = [run_of(arm, "MD_Abs", trial) for trial in trials]
+        runs = [arm.runs["MD_Abs", trial] for trial in trials]
         return [(run.spec.draw(), "MD_Abs", *results.weights(run, arm.study.steps)) for run in runs]
 
     learned = drawn(errors[errors < ERROR].index[:4])

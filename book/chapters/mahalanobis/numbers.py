@@ -74,8 +74,8 @@ def _later(tables: Tables, study: str, trials: slice = slice(None), **changed: A
 
 def _blind(tables: Tables, study: str, steps: int) -> int:
     """How many Abs networks in the plane measure little more than one direction after that many epochs."""
-    runs = (r for r in runs_of(tables.studies[study], tables.records) if r.spec.network == "MD_Abs")
-    return sum(flatness(run, steps) < BLIND for run in runs)
+    runs = runs_of(tables.studies[study], tables.records)
+    return sum(flatness(run, steps) < BLIND for (network, _), run in runs.items() if network == "MD_Abs")
 
 
 NUMBERS = {

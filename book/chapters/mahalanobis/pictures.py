@@ -152,7 +152,6 @@ def rotations_turn(data: DistanceData, W: torch.Tensor) -> dict:
 
 def trials_figure(arm: DistanceArm):
     """Every network of an arm in the plane, a panel each, by kind and then by error, which is the title."""
-    runs = {(r.spec.network, r.spec.seed): r for r in arm.records}
     columns = min(10, arm.trials)
     each = -(-arm.trials // columns)  # lines of a kind
     lines = each * len(arm.study.networks)
@@ -163,7 +162,7 @@ def trials_figure(arm: DistanceArm):
     for first, network in zip(range(0, lines, each), arm.study.networks, strict=True):
         errors = arm.of(network)["error"].sort_values()
         for ax, (trial, error) in zip(axes[first : first + each].flat, errors.items(), strict=False):
-            run = runs[network, trial]
+            run = arm.runs[network, trial]
             plane(ax, run.spec.draw(), network, *weights(run, arm.study.steps), points=40)
             ax.set_axis_on()
             ax.set_title(f"{error:.2g}%", fontsize=7, pad=2)

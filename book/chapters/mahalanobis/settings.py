@@ -50,7 +50,7 @@ class Settings(parameters.Settings):
         plan = self.plan()
         if self.scale != "paper":
             return ensure(plan, plan.dataset(), Store(live_folder()), device=self.device)
-        found = runs_of(plan, Store(COMMITTED))
+        found = [*runs_of(plan, Store(COMMITTED)).values()]
         if not found:
             raise ValueError(f"no committed run of {plan.protocol}")
         if (trials := len({run.spec.seed for run in found})) < self.trials:

@@ -22,7 +22,8 @@ def flatness(run: Record, steps: int) -> float:
 def axes_shares(study: DistanceStudy, records) -> np.ndarray:
     """Of each Abs network that learned the distance, the share of its rotations that lie as close to the axes."""
     error = errors(study, records)["error"].loc["MD_Abs"]
-    learned = [r for r in runs_of(study, records) if r.spec.network == "MD_Abs" and error[r.spec.seed] < ERROR]
+    runs = runs_of(study, records)
+    learned = [runs["MD_Abs", trial] for trial in error.index[error < ERROR]]
     found = [geometry("MD_Abs", *weights(r, study.steps), r.spec.draw()) for r in learned]
     return np.array([measures["eigenvector_cosine_own_p"] for measures in found])
 

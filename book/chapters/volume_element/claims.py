@@ -94,9 +94,9 @@ import pandas as pd
 from book.chapters.volume_element import ambiguity, curvature, lines
 from book.chapters.volume_element.results import ARMS, FIRST_JUDGED
 from book.chapters.volume_element.study import STUDIES
-from book.claims.judge import BELOW_0, Amendment, Arm, Claim, Part, amended, claim, own
+from book.claims.judge import BELOW_0, Amendment, Arm, Claim, Part, amended, claim, of_study, own
 from book.measures.sigmoid.numbers import by_pair, by_width
-from book.measures.tables import Tables
+from book.measures.tables import Tables, behind
 from support.words import counted
 
 SHARE = 0.5  # of the contrast
@@ -120,14 +120,21 @@ def widths_of(name: str, whole_study: bool = False) -> Callable[[Tables], list[A
 
     def arms(tables: Tables) -> list[Arm]:
         whole, study = _arm(tables, name), tables.studies[ARMS[name]]
-        at, made = whole.table.index.get_level_values("width"), []
-        for width in study.widths:
-            table, units = whole.table[at == width], counted(width, "unit")
-            own = {"table": table, "runs": _runs(table), "n": len(table)}
-            made.append(replace(whole, name=units, factors={"width": units}, **own))
-        return [replace(arm, needed=study.seeds) for arm in made] if whole_study else made
+        needed = study.seeds if whole_study else None
+        tables_of = {width: _of_width(whole.table, width) for width in study.widths}
+        return [_at_width(whole, width, of, n=len(of), needed=needed) for width, of in tables_of.items()]
 
     return arms
+
+
+def _of_width(table: pd.DataFrame, width: int) -> pd.DataFrame:
+    return table[table.index.get_level_values("width") == width]
+
+
+def _at_width(whole: Arm, width: int, table: pd.DataFrame, **fields: Any) -> Arm:
+    """The networks of one width of a task, with a table of their own."""
+    units, runs = counted(width, "unit"), behind(_of_width(whole.table, width))
+    return replace(whole, name=units, factors={"width": units}, table=table, runs=runs, **fields)
 
 
 def each_width(name: str, number: str) -> Callable[[Tables], list[Arm]]:
@@ -147,16 +154,14 @@ def each_width(name: str, number: str) -> Callable[[Tables], list[Arm]]:
 def _arm(tables: Tables, name: str) -> Arm:
     """A task; networks that had been seen when the rules were written are left out."""
     study, table = tables.studies[ARMS[name]], tables.once(by_width, ARMS[name])
-    command = f"python -m book sweep {study.name}"
     # all networks choose their lines among the same candidates; those of images do not say which they chose
     pairs = (
         tables.once(by_pair, ARMS[name]) if name.startswith("MNIST")
         else tables.once(lines.by_line, ARMS[name]) if name in lines.IN_THE_PLANE
         else None
     )  # fmt: skip
-    return Arm(
-        name, table, {"task": name}, f"study {study.name}", study.protocol, command, _runs(table), pairs=pairs
-    ).since(FIRST_JUDGED.get(name, 0))
+    arm = of_study(study, name, table, {"task": name}, runs=behind(table), pairs=pairs)
+    return arm.since(FIRST_JUDGED.get(name, 0))
 
 
 def curved(name: str, how: str) -> Callable[[Tables], list[Arm]]:
@@ -169,20 +174,9 @@ def curved(name: str, how: str) -> Callable[[Tables], list[Arm]]:
         if how == "together":
             table = found["uneven"].unstack("width") if len(found) else found
             return [replace(whole, table=table.set_axis([f"{w} units" for w in table], axis=1))]
-        of = {w: found.xs(w, level="width") if len(found) else found for w in widths}
-        at = whole.table.index.get_level_values("width")
-        return [replace(whole, name=(u := counted(w, "unit")), factors={"width": u}, table=of[w],
-                        runs=_runs(whole.table[at == w])) for w in widths]  # fmt: skip
+        return [_at_width(whole, w, found.xs(w, level="width") if len(found) else found) for w in widths]
 
     return arms
-
-
-def _runs(table: pd.DataFrame) -> pd.DataFrame:
-    if not len(table):
-        return pd.DataFrame(columns=["seed", "run", "minutes"])
-    return (
-        table[["run", "minutes"]].stack(level=1, future_stack=True).dropna().reset_index()[["seed", "run", "minutes"]]
-    )
 
 
 # -- parts: asked at every width of a task ------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
-from book.claims.statistics import mean_interval, percent
+from book.claims.statistics import clopper_pearson, mean_interval
 from book.figures.figures import GREY, HUES, interval, jitter, legend_below, name_rows, style, subplots
 from book.measures.classifiers.frames import by_scaling
 from book.measures.classifiers.shared import panels
@@ -134,7 +134,7 @@ def law_figure(runs_by_size: dict[int, pd.DataFrame]):
         for (name, scaling), of in runs.groupby(["network", "scaling"])["fails"]:
             row = names.index(name) + (-0.15 if scaling == "raw" else 0.15)
             look = style(name) | ({} if scaling == "raw" else {"markerfacecolor": "white"})
-            interval(ax, percent(int(of.sum()), len(of)), row, look)
+            interval(ax, clopper_pearson(int(of.sum()), len(of), whole=100), row, look)
         ax.set(title=f"step size {size:,}", xlabel="failing runs (%)", xlim=(-4, 104))
         ax.set_yticks(range(len(names)), names)
     axes[0][0].set_ylim(len(names) - 0.5, -0.5)

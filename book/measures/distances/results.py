@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -19,43 +20,44 @@ ARMS = {  # on which the claims are judged, and their studies
 }
 
 
-def runs_of(study: DistanceStudy, runs: Iterable) -> list:
-    """The study's runs, records or measurements, that went as far as it asks, by trial, for trials that are whole."""
+def runs_of(study: DistanceStudy, runs: Iterable) -> dict[tuple[str, int], Any]:
+    """The study's runs, records or measurements, that went as far as it asks, by network and trial.
+
+    In the order of the trials; those that are not whole are left out.
+    """
     found = {
-        (run.spec.seed, run.spec.network): run
+        (run.spec.network, run.spec.seed): run
         for run in study.among(runs)
         if study.steps in run.arrays["weight_steps"]
     }
-    whole = [t for t in study.all_seeds if all((t, network) in found for network in study.networks)]
-    return [found[trial, network] for trial in whole for network in study.networks]
+    trials = [[(network, trial) for network in study.networks] for trial in study.all_seeds]
+    return {key: found[key] for keys in trials if found.keys() >= set(keys) for key in keys}
 
 
 def measures(study: DistanceStudy, runs: Iterable) -> pd.DataFrame:
     """A row for each network and trial of the study, with COLUMNS: `numbers.geometry_of` at its last epoch."""
-    rows = {(run.spec.network, run.spec.seed): geometry_of(run, study) for run in runs_of(study, runs)}
+    rows = {key: geometry_of(run, study) for key, run in runs_of(study, runs).items()}
     return numbered(rows, ("network", "trial"), COLUMNS)
 
 
 def errors(study: DistanceStudy, runs: Iterable) -> pd.DataFrame:
     """The column "error" of `measures` alone, which is quick; a network that diverged has NaN."""
-    rows = {(run.spec.network, run.spec.seed): {"error": error(run, study)} for run in runs_of(study, runs)}
+    rows = {key: {"error": error(run, study)} for key, run in runs_of(study, runs).items()}
     return numbered(rows, ("network", "trial"), ["error"])
 
 
 @dataclass(frozen=True)
 class DistanceArm:
-    """The measures of one study's whole trials (`measures`), and the records that they are of."""
+    """The measures of one study's whole trials (`measures`), and the runs that they are of, by network and trial."""
 
     name: str
     study: DistanceStudy
     table: pd.DataFrame
-    records: list
+    runs: dict[tuple[str, int], Any]
 
     @property
     def trials(self) -> int:
         return len(self.table) // len(self.study.networks)
-
-    n = trials
 
     def best(self) -> dict[str, int]:
         """For each network the trial with the lowest error on the validation points, NaN being the highest."""
@@ -68,7 +70,7 @@ class DistanceArm:
 def arm(name: str, study: DistanceStudy, records) -> DistanceArm:
     """The study's arm among these records."""
     found = runs_of(study, records)
-    return DistanceArm(name, study, measures(study, found), found)
+    return DistanceArm(name, study, measures(study, found.values()), found)
 
 
 def arms(records) -> list[DistanceArm]:

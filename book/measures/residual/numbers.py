@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from book.claims.judge import ABOVE_0, Arm, Part
+from book.claims.judge import ABOVE_0, Arm, Part, of_study
 from book.claims.statistics import Estimate, mean_interval
 from book.claims.verdicts import LEAST_SEEDS
 from book.measures.residual import own_boundaries, results
 from book.measures.residual.results import LEAST_PAIRS
 from book.measures.residual.volumes import MEASURES
-from book.measures.tables import Tables
+from book.measures.tables import Tables, behind
 
 WHEN, KINDS, STAGES = ("before", "after"), ("across", "alike"), (1, 2, 3, 4)
 SPECIFICATION = ("activation", "objective", "labels")  # in which the networks of a study differ
@@ -221,11 +221,9 @@ def arm(
     recorded = min((int(sizes.get(variant, 0)) for variant in plan.variants), default=0)
     counted = int(table["effect 4 across after"].notna().sum()) if len(table) else 0
     recorded = counted if counted >= LEAST_SEEDS else recorded  # it need not wait for networks of another kind
-    behind = sound[["seed", "run", "minutes"]] if len(sound) else pd.DataFrame(columns=["seed", "run", "minutes"])
-    command = f"python -m book sweep {study}"
     levels = factors or {"network": name, "stage": "4"}
     pairs = tables.once(pairs_of, study, kind)
-    return Arm(name, table, levels, f"study {study}", plan.protocol, command, behind, n=recorded, pairs=pairs)
+    return of_study(plan, name, table, levels, runs=behind(sound), n=recorded, pairs=pairs)
 
 
 def together(deep: Arm, shallow: Arm, name: str, numbers: Iterable[str]) -> Arm:
