@@ -65,8 +65,8 @@ def picture() -> None:
         film.still(several[0]),
         name="fig-film",
         title="Between two images space swells, with a boundary and without one.",
-        caption="From one image to another, and how much more space is stretched along the way than at the ends (0%: "
-        "the mean of both), in the mean over directions and networks. The lines of the paper, one of each kind; "
+        caption="Height: how much more space is stretched at a point of the path than at the two images (0%: their "
+        "mean), averaged over directions and networks. These two paths are the paper's; "
         f"chapter 8 has twelve. ({told})",
         alt="Two columns. Left, a 7 fades into a 6, and the stretch in the middle rises by training. Right, a 6 "
         "fades into another 6, and the stretch in the middle is as high before training as after it.",

@@ -89,13 +89,13 @@ def shapes() -> None:
     panels = {
         "Hypothesis:\nmetric of the class": [],
         "Before training:\nnearly round": before,
-        "After training:\nthe opposite": after,
+        "After training:\nturned away": after,
     }
     show(
         pictures.turned_figure(toy, panels),
         name="fig-shapes",
-        title="After training the layer is most sensitive from class to class. By the hypothesis it would be least "
-        "so there.",
+        title="After training the layer is most sensitive from class to class. The hypothesis says: least "
+        "sensitive there.",
         caption="Two classes are long and lie end to end. A black ellipse is the metric of a hidden layer, on "
         f"average over the class. Where it is narrow, the layer is sensitive. Thin: {len(starts)} networks. Bold: "
         "one of them. (A toy, 300 points, 32 ReLUs, 400 steps of Adam)",

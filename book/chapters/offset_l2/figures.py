@@ -40,8 +40,8 @@ def cost() -> None:
         title="Put back where they began, at random, the centres do as well as trained ones. Other random places "
         "will not do, on standardised pixels.",
         caption=f"Mean test accuracy of {centres.SHOWN}, in which near means “my class”, before and after all its "
-        f"ten centres were moved. (MNIST, first 10,000 training images, 5,000 steps; the top row has {seeds} "
-        f"networks and the others {kept} of them, so what they start from differs a little)",
+        f"ten centres were moved. (MNIST, first 10,000 training images, 5,000 steps; top row: {seeds} "
+        f"networks, other rows: {kept} of these)",
         alt="Two panels of three bars inside outlines. On raw bytes all bars fill their outline. On standardised "
         "pixels the bar for centres back at their start fills it, that for centres at zero falls short of it by a "
         "sixth, and that for new random numbers fills a quarter.",

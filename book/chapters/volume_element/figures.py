@@ -73,8 +73,8 @@ def bumps() -> None:
         f"{directions} directions and all pairs of one network (thin) or of all (thick). Arrows: the gap between "
         f"both kinds. (MNIST, {mnist.study.steps} epochs, {mnist.study.pairs} pairs of images, "
         f"{len(bare.networks())} networks without decay, {without:.0f}% right, and "
-        f"{len(mnist.networks())} with it, {with_decay:.0f}% right; without the {results.FIRST_JUDGED[bare.name]} "
-        "from which we learned what to ask)",
+        f"{len(mnist.networks())} with it, {with_decay:.0f}% right; {results.FIRST_JUDGED[bare.name]} pilot "
+        "networks are left out)",
         alt="Three panels with a solid and a dashed bump each. Before training both are high, and the solid one is "
         "slightly higher. After training without decay the solid one is much higher than before, and the dashed one "
         "about as high as before. With decay both are lower, the dashed one much more.",
