@@ -80,10 +80,11 @@ def test_arrays_of_numpy_and_float64_models_are_accepted(data, model):
         (lambda x, y: (x, 0 * y), "all 90 labels are 0; wanted two or more classes"),
         (lambda x, y: (x, y[:-1]), r"got inputs \(90, 4\) and labels \(89,\)"),
         (lambda x, y: (x, y + 0.5), "whole numbers or words as labels"),
+        (lambda x, y: (x, y.float().index_fill(0, torch.tensor(4), torch.nan)), "as labels, got .* such as nan at 4"),
         (lambda x, y: (x, torch.eye(3)[y]), r"for one-hot labels pass .argmax\(1\)"),
         (lambda x, y: (x[:, :3], y), r"the model cannot take inputs of shape \(90, 3\)"),
-        (lambda x, y: (x, y + 1), "labels from 0 to C - 1, got outputs of shape .* labels up to 3"),
-        (lambda x, y: (x, y - 1), "labels from 0 to C - 1"),
+        (lambda x, y: (x, y + 1), "labels from 0 to C - 1, got outputs of shape .* labels from 1 to 3"),
+        (lambda x, y: (x, y - 1), "labels from 0 to C - 1, got .* for labels from -1 to 1"),
         (lambda x, y: (x.int(), y), "inputs must be float64 or float32, got torch.int32"),
     ],
 )
@@ -95,6 +96,13 @@ def test_wrong_inputs_are_one_clear_error(data, model, change, message):
 def test_a_function_is_no_model(data, model):
     with pytest.raises(ValueError, match="model must be a torch.nn.Module, got function"):
         diagnose(lambda x: model(x), *data)
+
+
+def test_a_class_of_models_is_no_model(data):
+    with pytest.raises(
+        ValueError, match=r"got the class Linear; pass a network of it, Linear\(...\), with its weights"
+    ):
+        diagnose(nn.Linear, *data)
 
 
 def test_a_part_takes_a_model_with_inputs_or_a_network_without(data, model):
@@ -366,7 +374,7 @@ def test_an_input_that_is_constant_within_a_class_costs_one_part_only(data, mode
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_rate_that_is_not_positive_is_refused(data, model, rate):
-    with pytest.raises(ValueError, match="rate must be positive, got"):
+    with pytest.raises(ValueError, match="rate must be a positive number, got"):
         diagnosis.steps(model, *data, rate=rate)
 
 

@@ -1419,7 +1419,9 @@ def test_a_network_that_only_guesses_is_told_so():
     assert said in diagnose(good, x, shuffled).summary
 
 
-@pytest.mark.parametrize("there, answer", [(4.0, "Yes, on this line"), (2.5, "No more than by chance"), (0.0, "No")])
+@pytest.mark.parametrize(
+    "there, answer", [(4.0, "Yes, on this line"), (2.5, "One line cannot tell"), (0.0, "One line cannot tell")]
+)
 def test_the_report_answers_its_question_on_the_volume_first(there, answer):
     v = np.linspace(0, 3, 41)
     v[20] = v[21] = there

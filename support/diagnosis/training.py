@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -222,8 +223,8 @@ def steps(model: Any, inputs: Any = None, labels: Any = None, rate: float | None
     network before training. Raises ValueError for a rate that is not positive, if all preactivations are 0, and for
     sizes beyond all numbers.
     """
-    if rate is not None and not 0 < rate < math.inf:
-        raise ValueError(f"rate must be positive, got {rate!r}")
+    if rate is not None and not (isinstance(rate, Real) and 0 < rate < math.inf):
+        raise ValueError(f"rate must be a positive number, got {rate!r}")
     net = Network.of(model, inputs, labels)
     layer, curvature, preactivation, positions = first_layer(net)
     if not math.isfinite(curvature * preactivation * (rate or 1)):

@@ -80,12 +80,15 @@ class Volume(Part):
             finding = f"In the plane the {named} {size}."
         elif share is not None:
             lower = f"{round(share * len(v))} of the line's {len(v)} points"
-            above, changes = f"above that at {lower}", f"changes at t = {at} (0 to 1)"
+            above, changes = f"above that at {lower}", f"changes at t = {at} (of 0 to 1)"
             if np.isclose(np.abs(self.boundaries - v.argmax() / (len(v) - 1)).min(), 0.5 / (len(v) - 1)):
                 largest += ", at a change to within a step of the line"
-            answer = "Yes, on this line" if share > RARE else "No more than by chance" if share > 0.5 else "No"
+            answer = "Yes, on this line" if share > RARE else "One line cannot tell"
             finding = f"{answer}: {where} the class {changes}. There the {named} is {above}; it is {largest}."
-            noise = "A place at random would be above half of them, and above 95% of them on one line of twenty."
+            noise = (
+                "A place at random would be above half of them, and above 95% of them on one line of twenty: only "
+                "many lines tell."
+            )
             brief = f"the same log-volume at its own boundary is {above}"
         chosen = "".join(f", {option}={number}" for option, number in self.choice.items())
         advice = (
@@ -188,7 +191,8 @@ def volume(
         ends: indices of two inputs for a line, or of three for a plane; by default the first two inputs of different
             class that are predicted right.
         points: along the line, or along each side of the plane.
-        pooled: take the means of this many groups of outputs; by default POOLED where the layer is wider.
+        pooled: take the means of this many groups of outputs, which are i, i + pooled, i + 2 pooled, ...; by default
+            POOLED where the layer is wider.
         first: take this many outputs, the first ones, instead.
         leading: take only this many singular values, the largest ones (see `geometry.log_volume_element`).
         directions: take only this many leading principal directions of the inputs; by default DIRECTIONS for inputs

@@ -150,8 +150,11 @@ def _labels(labels: Any) -> tuple[Tensor, list[str]]:
         found = found[:, 0]
     if found.ndim == 2 and found.shape[1] > 1:
         raise ValueError(f"wanted one label an input, got {tuple(found.shape)}; for one-hot labels pass .argmax(1)")
-    if found.is_complex() or (found.is_floating_point() and not torch.equal(found, found.round())):
-        raise ValueError(f"wanted whole numbers or words as labels, got {found.dtype} such as {found.flatten()[0]}")
+    if found.is_complex() or found.is_floating_point():
+        odd = (found != found.round() if found.is_floating_point() else found == found).nonzero()  # nan is odd, too
+        if len(odd):
+            such = f"{found[tuple(odd[0])]} at {int(odd[0, 0])}"
+            raise ValueError(f"wanted whole numbers or words as labels, got {found.dtype} such as {such}")
     return found.long(), []
 
 
@@ -167,6 +170,11 @@ def copy_of(model: Any, dtype: torch.dtype) -> tuple[nn.Module, str]:
     """
     if not isinstance(model, nn.Module):
         kind, more = type(model).__name__, "`support.geometry` takes functions"
+        if isinstance(model, type) and issubclass(model, nn.Module):
+            kind, more = (
+                f"the class {model.__name__}",
+                f"pass a network of it, {model.__name__}(...), with its weights",
+            )
         if hasattr(model, "predict"):
             more = "the page 'Measure your own network' shows two lines that turn a fitted MLPClassifier into one"
         raise ValueError(f"model must be a torch.nn.Module, got {kind}; {more}")

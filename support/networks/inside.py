@@ -102,7 +102,7 @@ class Network:
         if self.names and len(self.names) != outputs:
             raise ValueError(f"the labels are {len(self.names)} words, and the model has {outputs} outputs")
         if not self.single and first.ndim != 2 or len(first) != len(some) or not 0 <= low <= most < outputs:
-            about = f"outputs of shape {(len(self.x), *first.shape[1:])} for labels up to {most}"
+            about = f"outputs of shape {(len(self.x), *first.shape[1:])} for labels from {low} to {most}"
             raise ValueError(f"wanted one output a class, (N, C), and labels from 0 to C - 1, got {about}")
         size = float(first.abs().max())
         for made, of, cause in (
