@@ -80,6 +80,7 @@ def test_arrays_of_numpy_and_float64_models_are_accepted(data, model):
         (lambda x, y: (x, 0 * y), "all 90 labels are 0; wanted two or more classes"),
         (lambda x, y: (x, y[:-1]), r"got inputs \(90, 4\) and labels \(89,\)"),
         (lambda x, y: (x, y + 0.5), "whole numbers or words as labels"),
+        (lambda x, y: (x, torch.tensor(0.5)), "as labels, got .* such as 0.5 at 0"),
         (lambda x, y: (x, y.float().index_fill(0, torch.tensor(4), torch.nan)), "as labels, got .* such as nan at 4"),
         (lambda x, y: (x, torch.eye(3)[y]), r"for one-hot labels pass .argmax\(1\)"),
         (lambda x, y: (x[:, :3], y), r"the model cannot take inputs of shape \(90, 3\)"),

@@ -145,7 +145,7 @@ def _labels(labels: Any) -> tuple[Tensor, list[str]]:
             names, numbers = np.unique(array.astype(str), return_inverse=True)
             return torch.from_numpy(numbers).view(array.shape).flatten(), names.tolist()
         labels = array
-    found = _tensor("labels", labels)
+    found = torch.atleast_1d(_tensor("labels", labels))
     if found.ndim == 2 and found.shape[1] == 1:
         found = found[:, 0]
     if found.ndim == 2 and found.shape[1] > 1:
