@@ -52,7 +52,7 @@ NUMBERS = {
     **{f"{network.lower()}-raw": Number(
         f"mean test accuracy of {network}, raw pixels",
         partial(_accuracy, network=network), "%")
-       for network in ("ReLU", "ReLU2")},
+       for network in ("ReLU", "ReLU2", "ReLU2-Neg")},
     "dead-after-ten-steps": Number("of ReLU2's ten outputs, mean number dead after ten steps, raw pixels", _dead),
     "off-the-line": Number(
         "largest distance of a ReLU2 network from the line of lost classes, raw pixels, in points", _off_the_line),

@@ -38,7 +38,7 @@ def meanings_figure(runs: pd.DataFrame) -> Figure:
             of_network = of_network.sort_values("accuracy")
             accuracy, lost = of_network["accuracy"].to_numpy(), (of_network["inactive"] > 0).to_numpy()
             height, mean = row + 0.4 * (jitter(len(accuracy)) - 0.5), accuracy.mean()
-            look = style(of_network["architecture"].iloc[0]) | {"linestyle": "none", "alpha": 0.45}
+            look = style(of_network["architecture"].iloc[0]) | {"linestyle": "none", "marker": "o", "alpha": 0.45}
             one, lost_outputs, bar = ("one network", "one that lost outputs", "mean") if row == 0 else ("",) * 3
             ax.plot(accuracy, height, **look | {"markeredgewidth": 0, "markersize": 5, "label": one})
             ax.plot(accuracy[lost], height[lost], "x", color="black", markersize=5.5, zorder=3, label=lost_outputs)

@@ -69,8 +69,8 @@ def bumps() -> None:
         pictures.profiles_figure(panels),
         name="fig-volume-bumps",
         title="Between two images the bump is there before training, also if both are of one class.",
-        caption="Height: how much more a direction is stretched than at the two images, on average over "
-        f"{directions} directions and all pairs of one network (thin) or of all (thick). Arrows: the gap between "
+        caption="Height: how much longer a small step becomes than at the two images, on average over "
+        f"{directions} directions and all pairs. Thin: one network. Thick: all. Arrows: the gap between "
         f"both kinds. (MNIST, {mnist.study.steps} epochs, {mnist.study.pairs} pairs of images, "
         f"{len(bare.networks())} networks without decay, {without:.0f}% right, and "
         f"{len(mnist.networks())} with it, {with_decay:.0f}% right; {results.FIRST_JUDGED[bare.name]} pilot "
