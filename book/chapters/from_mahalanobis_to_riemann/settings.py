@@ -12,7 +12,7 @@ class Settings(ClassifierSettings):
     """Parameters of the chapter that joins the Mahalanobis distance and the volume element."""
 
     presets = {"images": (600, 4000, STUDY.images), "seeds": (2, 3, STUDY.seeds), "steps": (40, 300, STUDY.steps)}
-    digits = {"images": (600, 1437, 1437), "seeds": (2, 4, STUDY.seeds)}
+    digits = {"images": (600, 1437, 1437)}
 
     def plan(self) -> MetricPlan:
         """Linear and OffsetL2 heads behind Abs and ReLU, by the study's recipe."""

@@ -10,7 +10,7 @@ class Settings(ClassifierSettings):
     """Parameters of chapter 3."""
 
     presets = {"images": (300, 1000, PAPER_IMAGES), "seeds": (2, 3, 20), "steps": (50, 1000, 5000)}
-    digits = {"images": (300, 700, 1000), "seeds": (2, 5, 20)}
+    digits = {"images": (300, 700, 1000)}
 
     def plan(self) -> Plan:
         """The four constrained networks."""
