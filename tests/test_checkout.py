@@ -101,6 +101,25 @@ for hook in {{}}, {{"GIT_DIR": {str(outer / ".git")!r}}}, {{"GIT_WORK_TREE": {st
     (outer / ".git").rename(outer / "git")
 
 
+def test_a_record_says_whether_code_was_changed_in_either_package_and_not_a_text(second, tmp_path):
+    root = tmp_path / "own"
+    shutil.copytree(second, root, ignore=shutil.ignore_patterns("__pycache__", "build"))
+    own = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "a", "GIT_COMMITTER_NAME": "a"}
+    own |= {"GIT_AUTHOR_EMAIL": "a@b.c", "GIT_COMMITTER_EMAIL": "a@b.c", "PYTHONDONTWRITEBYTECODE": "1"}
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "own"]):
+        subprocess.run(["git", *words], cwd=root, env=os.environ | own, check=True)
+    said = {}
+    for name in ("book/pages/part_1.md", "book/measures/tables.py", "support/words.py"):
+        before = (root / name).read_text(encoding="utf-8")
+        (root / name).write_text(f"{before}# changed", encoding="utf-8")
+        asked = "import support.training.machine as m; print(m.environment()['commit'])"
+        environment = os.environ | own | {"PYTHONPATH": str(root)}
+        done = subprocess.run([sys.executable, "-c", asked], cwd=root, env=environment, capture_output=True, text=True)
+        said[name] = done.stdout.strip()[40:]
+        (root / name).write_text(before, encoding="utf-8")
+    assert [*said.values()] == ["", " with changes of the code", " with changes of the code"], done.stderr
+
+
 def test_the_own_commit_is_named():
     own = ["git", "rev-parse", "HEAD"]
     commit = subprocess.run(own, cwd=OWN, capture_output=True, text=True).stdout.strip() or None

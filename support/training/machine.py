@@ -18,6 +18,7 @@ import torch
 from support.checkout import git
 
 DTYPES = {"fp32": torch.float32, "float64": torch.float64}  # by the name of a precision
+CODE = ("support", "book/*.py")  # what makes numbers; git's * reaches into folders
 
 
 @dataclass(frozen=True)
@@ -93,11 +94,11 @@ def environment() -> dict:
 
 @cache
 def _commit() -> str | None:
-    """The commit of the code and whether the package has changes, as of the first call in this process."""
-    changed = git("status", "--porcelain", "--", "support")
+    """The commit of the code and whether it has changes, as of the first call in this process."""
+    changed = git("status", "--porcelain", "--", *CODE)
     if (commit := git("rev-parse", "HEAD")) is None:
         return None
-    return commit + (" with changes in support/" if changed else "")
+    return commit + (" with changes of the code" if changed else "")
 
 
 def _processor() -> str:

@@ -33,15 +33,14 @@ def looked() -> pd.DataFrame:
 def cost() -> None:
     """How many images a kind of recorded network gets right with its centres elsewhere."""
     tests = derived.table("offset-l2-tests").query("data == 'MNIST' and training == 'after'")
-    seeds, kept = looked().groupby(["inputs", "network"])["seed"].nunique().min(), tests["n"].min()
     show(
-        pictures.elsewhere_figure(looked(), tests, centres.SHOWN),
+        pictures.elsewhere_figure(tests, centres.SHOWN),
         name="fig-centres-cost",
         title="Put back where they began, at random, the centres do as well as trained ones. Other random places "
         "will not do, on standardised pixels.",
         caption=f"Mean test accuracy of {centres.SHOWN}, in which near means “my class”, before and after all its "
-        f"ten centres were moved. (MNIST, first 10,000 training images, 5,000 steps; top row: {seeds} "
-        f"networks, other rows: {kept} of these)",
+        f"ten centres were moved. (MNIST, first 10,000 training images, 5,000 steps; "
+        f"means of {tests['n'].min()} networks)",
         alt="Two panels of three bars inside outlines. On raw bytes all bars fill their outline. On standardised "
         "pixels the bar for centres back at their start fills it, that for centres at zero falls short of it by a "
         "sixth, and that for new random numbers fills a quarter.",

@@ -31,7 +31,7 @@ from support.networks.layers import OffsetL2
 
 LEARNING = ("ReLU-Bias", "ReLU-L2", "Abs-Bias", "Abs-L2")
 PLACES = {  # of all centres
-    "mu_back": "put back to\nwhere they began",
+    "put back": "put back to\nwhere they began",
     "at zero": "all put at zero",
     "drawn anew": "put at other\nrandom places",
 }
@@ -48,49 +48,45 @@ TESTS = {  # column of `prototypes.reading` -> its line, percent per unit, and w
 }
 
 
-def elsewhere(looked: pd.DataFrame, tests: pd.DataFrame, name: str) -> np.ndarray:
-    """(places, 2) mean test accuracy of a kind of network as trained, and with all centres at each of PLACES.
+def elsewhere(tests: pd.DataFrame, name: str) -> tuple[float, np.ndarray]:
+    """Mean test accuracy of a kind of network as trained, and, (places,), with all centres at each of PLACES.
 
-    looked: of `centres.table`; tests: of `prototypes.reading`, after training on the same images; of one scaling.
+    tests: of `prototypes.reading`, after training; of one input scaling.
     """
-    kinds = {place: tests if place in tests else looked for place in PLACES}
-    of = {place: table[table["network"] == name] for place, table in kinds.items()}
-    return np.array([table[["accuracy", place]].mean() for place, table in of.items()])
+    of_kind = tests.set_index("network").loc[name]
+    return float(of_kind["accuracy"]), of_kind[list(PLACES)].to_numpy(float)
 
 
-def elsewhere_figure(looked: pd.DataFrame, tests: pd.DataFrame, name: str) -> Figure:
+def elsewhere_figure(tests: pd.DataFrame, name: str) -> Figure:
     """Columns input scalings: test accuracy as trained (outlined), and with all centres elsewhere (filled).
 
-    looked, tests: see `elsewhere`; name: of the kind of network.
+    tests: see `elsewhere`, of both scalings; name: of the kind of network.
     """
     hue = style(name)["color"]
-    fig, several = panels(looked, 2.9, by="inputs")
+    fig, several = panels(tests, 2.9, by="inputs")
     for ax, of_scaling in several:
-        scaling = of_scaling["inputs"].iloc[0]
-        trained, moved = elsewhere(of_scaling, tests[tests["inputs"] == scaling], name).T
+        trained, moved = elsewhere(of_scaling, name)
         rows = np.arange(len(PLACES))
         ax.barh(rows, trained, 0.56, facecolor="white", edgecolor="#555555", label="as trained")
         ax.barh(rows, moved, 0.56, color=hue, label="with its centres moved")
-        for row, (before, after) in enumerate(zip(trained, moved, strict=True)):
-            told = f"{before:.0f}% → {after:.0f}%"
-            ax.text(1.02, row, told, transform=ax.get_yaxis_transform(), va="center", fontsize=9)
-        ax.set(title=FINDINGS[scaling], xlabel="test accuracy (%)", xlim=(0, 100))
+        for row, after in enumerate(moved):
+            ax.text(1.02, row, f"{trained:.0f}% → {after:.0f}%", transform=ax.get_yaxis_transform(), va="center", fontsize=9)
+        ax.set(title=FINDINGS[of_scaling["inputs"].iloc[0]], xlabel="test accuracy (%)", xlim=(0, 100))
         name_rows(ax, PLACES.values())
     several[0][0].set_ylabel("its ten centres")
     legend_below(fig, several[0][0])
     return fig
 
 
-def cost_figure(looked: pd.DataFrame, tests: pd.DataFrame) -> Figure:
+def cost_figure(tests: pd.DataFrame) -> Figure:
     """Columns input scalings: what the test accuracy loses with all centres elsewhere, a marker a kind of network.
 
-    looked, tests: see `elsewhere`.
+    tests: see `elsewhere`, of both scalings.
     """
-    fig, several = panels(looked, 2.5, by="inputs")
+    fig, several = panels(tests, 2.5, by="inputs")
     for ax, of_scaling in several:
-        of_tests = tests[tests["inputs"] == of_scaling["inputs"].iloc[0]]
         for k, name in enumerate(L2):
-            trained, moved = elsewhere(of_scaling, of_tests, name).T
+            trained, moved = elsewhere(of_scaling, name)
             at = np.arange(len(PLACES)) + 0.14 * (k - 1.5)
             ax.plot(trained - moved, at, label=name, clip_on=False, **style(name) | {"linestyle": "none"})
         ax.axvline(0, color="black", linewidth=0.8)

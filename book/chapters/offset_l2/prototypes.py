@@ -167,8 +167,8 @@ def reading(records: Sequence[Record], dataset: Dataset) -> pd.DataFrame:
     `Centres`. "rank": Spearman's correlation of alpha with precision; "chance low" and "chance high": the middle 95%
     of it under permutations; "contrast": see `Centres`.
 
-    After training also, in percent of the test images, "accuracy", and the same with all centres "at zero" or "drawn
-    anew", a mean of REDRAWN sets of them. "error": the mean of |p_i - 1_i|, the probability of an output against the
+    After training also, in percent of the test images, "accuracy", and the same with all centres "put back" to where
+    they began, "at zero" or "drawn anew", a mean of REDRAWN sets of them. "error": the mean of |p_i - 1_i|, the probability of an output against the
     label, on the training images; "largest weight": the largest s of any network.
     """
     rows = []
@@ -214,9 +214,12 @@ def elsewhere(record: Record, dataset: Dataset) -> dict[str, float]:
         head[0].mu.data = centres
         return 100 * (head(shown).argmax(1) == truth).double().mean().item()
 
-    found = {"accuracy": accuracy(mu), "at zero": accuracy(torch.zeros_like(mu))}
-    fresh = [starting_weights(replace(record.spec, seed=10_000 + k), x.shape[1], len(mu)) for k in range(REDRAWN)]
-    found["drawn anew"] = float(np.mean([accuracy(start["mu"]) for start in fresh]))
+    def drawn(seed: int) -> torch.Tensor:
+        return starting_weights(replace(record.spec, seed=seed), x.shape[1], len(mu))["mu"]
+
+    found = {"accuracy": accuracy(mu), "put back": accuracy(drawn(record.spec.seed))}
+    found["at zero"] = accuracy(torch.zeros_like(mu))
+    found["drawn anew"] = float(np.mean([accuracy(drawn(10_000 + k)) for k in range(REDRAWN)]))
     head[0].mu.data = mu
     p = head(h).detach().softmax(1)
     found["error"] = (p - one_hot(labels.long(), len(mu))).abs().mean().item()
