@@ -113,8 +113,8 @@ def test_a_record_says_whether_code_was_changed_in_either_package_and_not_a_text
         before = (root / name).read_text(encoding="utf-8")
         (root / name).write_text(f"{before}# changed", encoding="utf-8")
         asked = "import support.training.machine as m; print(m.environment()['commit'])"
-        environment = os.environ | own | {"PYTHONPATH": str(root)}
-        done = subprocess.run([sys.executable, "-c", asked], cwd=root, env=environment, capture_output=True, text=True)
+        here = {"cwd": root, "env": os.environ | own | {"PYTHONPATH": str(root)}}
+        done = subprocess.run([sys.executable, "-c", asked], **here, capture_output=True, text=True)
         said[name] = done.stdout.strip()[40:]
         (root / name).write_text(before, encoding="utf-8")
     assert [*said.values()] == ["", " with changes of the code", " with changes of the code"], done.stderr

@@ -168,8 +168,8 @@ def reading(records: Sequence[Record], dataset: Dataset) -> pd.DataFrame:
     of it under permutations; "contrast": see `Centres`.
 
     After training also, in percent of the test images, "accuracy", and the same with all centres "put back" to where
-    they began, "at zero" or "drawn anew", a mean of REDRAWN sets of them. "error": the mean of |p_i - 1_i|, the probability of an output against the
-    label, on the training images; "largest weight": the largest s of any network.
+    they began, "at zero" or "drawn anew", a mean of REDRAWN sets of them. "error": the mean of |p_i - 1_i|, the
+    probability of an output against the label, on the training images; "largest weight": the largest s of any network.
     """
     rows = []
     for kind in dict.fromkeys((r.spec.scaling, r.spec.architecture) for r in records):
