@@ -69,9 +69,9 @@ def elsewhere_figure(tests: pd.DataFrame, name: str) -> Figure:
         rows = np.arange(len(PLACES))
         ax.barh(rows, trained, 0.56, facecolor="white", edgecolor="#555555", label="as trained")
         ax.barh(rows, moved, 0.56, color=hue, label="with its centres moved")
-        place = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 9}
         for row, after in enumerate(moved):
-            ax.text(1.02, row, f"{trained:.0f}% → {after:.0f}%", **place)
+            told = f"{trained:.0f}% → {after:.0f}%"
+            ax.text(1.02, row, told, transform=ax.get_yaxis_transform(), va="center", fontsize=9)
         ax.set(title=FINDINGS[of_scaling["inputs"].iloc[0]], xlabel="test accuracy (%)", xlim=(0, 100))
         name_rows(ax, PLACES.values())
     several[0][0].set_ylabel("its ten centres")

@@ -169,7 +169,7 @@ def reading(records: Sequence[Record], dataset: Dataset) -> pd.DataFrame:
 
     After training also, in percent of the test images, "accuracy", and the same with all centres "put back" to where
     they began, "at zero" or "drawn anew", a mean of REDRAWN sets of them. "error": the mean of |p_i - 1_i|, the
-    probability of an output against the label, on the training images; "largest weight": the largest s of any network.
+    probability of an output against the label, on the training images; "largest weight": the largest of any network.
     """
     rows = []
     for kind in dict.fromkeys((r.spec.scaling, r.spec.architecture) for r in records):
