@@ -1,4 +1,4 @@
-"""OffsetL2 layers whose answer is known: set by hand to Mahalanobis distances, or trained alone on points."""
+"""OffsetL2 layers whose answer is known: set by hand to Mahalanobis distances."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from torch import nn
 
 from book.claims.judge import Worst
 from support.networks.gaussians import Gaussian
-from support.networks.layers import Neg, OffsetL2
+from support.networks.layers import OffsetL2
 
 
 def mahalanobis_network(gaussians: Sequence[Gaussian], form: str = "paper") -> nn.Sequential:
@@ -51,22 +51,6 @@ def folded_distance(gaussian: Gaussian, activation: nn.Module) -> nn.Sequential:
         linear.bias.copy_(-gaussian.whitening @ gaussian.mean)
         head.mu.zero_()
     return nn.Sequential(linear, activation, head)
-
-
-def learned_head(
-    x: torch.Tensor, labels: torch.Tensor, negated: bool = True, form: str = "code", seed: int = 0, steps: int = 300
-) -> OffsetL2:
-    """An OffsetL2 layer alone, trained as a classifier of points x (N, d) by Adam on the cross-entropy, float64.
-
-    It starts with its mu near the middle of all points and alpha = 1. negated: small distances are large logits.
-    """
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        head = OffsetL2(x.shape[1], int(labels.max()) + 1, form).double()
-    with torch.no_grad():
-        head.mu.add_(x.mean(0))
-    by_adam(nn.Sequential(head, Neg()) if negated else head, x, labels, 0.05, steps)
-    return head
 
 
 def by_adam(network: nn.Module, x: torch.Tensor, labels: torch.Tensor, rate: float, steps: int) -> None:
