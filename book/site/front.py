@@ -29,7 +29,7 @@ def _runs(study: str) -> list[Record]:
 
 
 def mnist(study: str) -> film.Film:
-    """The recorded lines of Zavatone-Veth et al. between images of MNIST."""
+    """The recorded lines between images of MNIST: digits as in Zavatone-Veth et al., and one within a class."""
     runs = _runs(study)
     corners = torch.from_numpy(runs[0].arrays["corners"])
     t, side = torch.linspace(0, 1, FRAMES, dtype=torch.float64), math.isqrt(corners.shape[1])
@@ -66,8 +66,8 @@ def picture() -> None:
         name="fig-film",
         title="Between two images space swells, with a boundary and without one.",
         caption="Height: how much more space is stretched at a point of the path than at the two images (0%: their "
-        "mean), averaged over directions and networks. These two paths are the paper's; "
-        f"chapter 8 has twelve. ({told})",
+        "mean), averaged over directions and networks. The left path joins digits as in the paper, the right one is "
+        f"ours; chapter 8 has twelve of each. ({told})",
         alt="Two columns. Left, a 7 fades into a 6, and the stretch in the middle rises by training. Right, a 6 "
         "fades into another 6, and the stretch in the middle is as high before training as after it.",
         turn=film.turn(several),

@@ -79,8 +79,8 @@ def outputs() -> None:
         caption="Mean number of outputs, of ten, that are active on no test image, or on very few. An output is "
         f"active on an image if it exceeds 10⁻⁶ in magnitude. ({about()})",
         alt="Stacked areas of dead and rarely active outputs by step, for ReLU2 and ReLU2-Neg in both input "
-        "scalings. Only for ReLU2 on raw inputs the area is large: it jumps to more than four of ten within ten "
-        "steps and stays.",
+        "scalings. Only for ReLU2 on raw inputs the area is large: it jumps to nine of ten within ten steps, more "
+        "than four of them dead, and falls to under seven.",
     )
 
 
@@ -91,10 +91,12 @@ def lost_classes() -> None:
         name="fig-lost-classes",
         title="Each inactive output costs ReLU2 its class.",
         caption="Each square is one ReLU2 network. An output is inactive if it is active on under 1% of the test "
-        "images. Output 0 does not count, because it wins where all outputs are 0. Line or tick: what would be left "
-        f"if each inactive output cost exactly its own class, and nothing else went wrong. ({about()})",
+        "images. Output 0 does not count, because it wins where all outputs are 0. Line (of raw inputs) or tick: "
+        "what would be left if each inactive output cost exactly its own class, and nothing else went wrong. "
+        f"({about()})",
         alt="Accuracy falls along a straight line with the number of inactive outputs. Networks on raw inputs lie on "
-        "it at two to nine inactive outputs, those on standardised inputs at zero, one or two.",
+        "it at two to nine inactive outputs. Those on standardised inputs have zero, one or two, and lie a little "
+        "below it, but for two far below.",
         turn=pictures.lost_classes_turn(judged()[1], ("ReLU2",)),
     )
 

@@ -55,7 +55,8 @@ def rulers() -> None:
         name="fig-rulers",
         title="Three rulers for one task. Only the third changes from place to place.",
         caption="Task: tell points above a wave from points below. Ellipses: steps that the ruler takes to be "
-        "equally long. Colour: where it magnifies (purple) and shrinks (orange). Green: the predicted boundary. "
+        "equally long, each by itself. Colour: where it magnifies more (purple) or less (orange) than at its median."
+        "  Green: the predicted boundary. "
         "(400 points, 32 units, one network)",
         alt="Three panels. Left, a straight boundary and equal wide ellipses on an even ground. Middle, a wavy "
         "boundary and equal tall thin ellipses on an even ground. Right, a wavy boundary on a ground of hills and "
@@ -76,7 +77,8 @@ def geodesics() -> None:
         name="fig-geodesics",
         title="Shortest paths are straight where a layer whitens, and curved in a classifier.",
         caption="Thick: shortest paths in the metric of the hidden layer. Dashed: straight segments. Colour: "
-        "log-volume. Thin: the Gaussians. (Left: a ReLU network of chapter 5. Right: 32 tanh units, three classes)",
+        "log-volume over its median. Thin: the Gaussians. (Left: a ReLU network of chapter 5. Right: 32 tanh units, "
+        "three classes)",
         alt="Left, thick straight lines on an even ground. Right, thick paths between three classes bend away from "
         "the dashed straight lines, on a ground with hills and valleys.",
     )
@@ -88,20 +90,20 @@ def shapes() -> None:
     before, after = ([toys.network(toy, "ReLU, linear head", s, steps) for s in starts] for steps in (0, 400))
     panels = {
         "Hypothesis:\nmetric of the class": [],
-        "Before training:\nnearly round": before,
-        "After training:\nturned away": after,
+        "Before training:\nany direction": before,
+        "After training:\nmost turned away": after,
     }
     show(
         pictures.turned_figure(toy, panels),
         name="fig-shapes",
-        title="After training the layer is most sensitive from class to class. The hypothesis says: least "
-        "sensitive there.",
-        caption="Two classes are long and lie end to end. A black ellipse is the metric of a hidden layer, on "
-        f"average over the class. Where it is narrow, the layer is sensitive. Thin: {len(starts)} networks. Bold: "
-        "one of them. (A toy, 300 points, 32 ReLUs, 400 steps of Adam)",
-        alt="Three panels with two long grey ellipses that point to each other. By the hypothesis black outlines lie "
-        "on them. Before training the outlines are nearly round. After it they are long across the grey ellipses, "
-        "and short along them, from class to class.",
+        title="After training most layers are more sensitive along a class than across it. The hypothesis says: "
+        "less.",
+        caption="Two classes are long and lie nearly end to end. A black ellipse is the metric of a hidden layer, on "
+        f"average over the class. Where it is narrow, the layer is sensitive. {len(starts)} networks, one of them "
+        "bold. (A toy, 300 points, 32 ReLUs, 400 steps of Adam)",
+        alt="Three panels with two long grey ellipses that nearly point to each other. By the hypothesis black "
+        "outlines lie on them. Before training the outlines are rounder and point anywhere. After it most are long "
+        "across the grey ellipses, and short along them.",
     )
 
 
@@ -115,7 +117,7 @@ def mismatch() -> None:
         caption=f"Each line is one network, before and after training. {HEADS}. Dashed: rulers that nobody trained. "
         f"({about()})",
         alt="Four groups of lines, all of which rise. They start just above the dashed lines of one metric for all "
-        "classes and of Euclid, and end near the dashed line of a wrong class.",
+        "classes and of Euclid, and end at the dashed line of a wrong class or below it.",
     )
 
 

@@ -53,8 +53,8 @@ def geodesics_figure(panels: dict[str, tuple]):
 def turned_figure(data: Toy, panels: dict[str, list[nn.Sequential]]):
     """The ellipses of two classes, filled, and over them the unit circles of hidden layers, each with the same area.
 
-    The metrics are means over a class. The last panel has an arrow between the classes, and the first network's
-    boundary. panels: title -> networks, the first of which is drawn bold; without one, the rulers of the classes.
+    The metrics are means over a class. The last panel has the first network's boundary. panels: title -> networks,
+    the first of which is drawn bold; without one, the rulers of the classes.
     """
     fig, axes = figures.subplots(1, len(panels), height=2.3, squeeze=False, sharex=True, sharey=True)
     fig.set_layout_engine("compressed")
@@ -69,9 +69,7 @@ def turned_figure(data: Toy, panels: dict[str, list[nn.Sequential]]):
         ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlim=(-3.8, 3.8), ylim=(-2.3, 2.7))
         ax.grid(visible=False)
     _boundary(ax, networks[0])
-    low = [(float(g.mean[0]), -0.8) for g in data.gaussians]
-    ax.annotate("", low[1], low[0], arrowprops={"arrowstyle": "<->", "linewidth": 1.6})
-    said = "narrow: sensitive to\nsteps from class to class"
+    said = "bold: narrow along the class,\nso sensitive that way"
     ax.text(0, -1.0, said, ha="center", va="top", fontsize=8, bbox=figures.PLATE)
     looks = [Patch(color=CLASS), Line2D([], [], color="black", linewidth=2), Line2D([], [], color=BOUNDARY)]
     names = ["shape of a class", "metric of the hidden layer", "boundary"]

@@ -47,7 +47,8 @@ def turned_line(plane: turning.ClassesInPlane) -> None:
         name="fig-turned-line",
         title="The line of the digit 0 is close to its own class and far from most others.",
         caption="Left: hidden vectors in the plane of two weight vectors, with class centres (numbers) and the "
-        "origin (plus). Right: the distance of each class to the line, in SDs of that class. Dashed: one SD.",
+        "origin (plus). Right: the distance of each class to the line, in SDs of that class, cut off at six. "
+        "Dashed: one SD.",
         alt="Left, ten clouds of dots in a plane, most of them crowded together, and a line through one cloud apart "
         "from the others. Right, ten bars: one is short, the others are long.",
         turn=turning.line_turn(plane),
@@ -63,7 +64,7 @@ def toy_lines(h: np.ndarray, labels: np.ndarray, by_hand: np.ndarray, abs2: np.n
         caption="Each line is the zero set of the output of the class with its colour. Left: placed by hand. Middle: "
         "a trained Abs2 network. Right: a trained Abs2-Neg network with a line away from its class.",
         alt="Three clouds of points in a plane and three lines through the origin in each panel. On the left each "
-        "line passes through its cloud. On the right one line passes between the clouds.",
+        "line passes through its cloud. On the right one line misses all clouds.",
     )
 
 
@@ -76,8 +77,8 @@ def within() -> None:
         caption="Share of outputs whose own class, or nearest other class, lies within a distance. Vertical line: "
         f"one SD, where our rule says near. ({shared.about(*judged())})",
         alt="Rising curves in two panels. On raw inputs the trained curve reaches nine tenths at half an SD. On "
-        "standardised inputs it starts near one SD, right of the untrained curve, and rises steeply to one and a "
-        "half. The nearest other class lies far to the right.",
+        "standardised inputs it starts at three quarters of an SD, right of the untrained curve, and rises steeply to "
+        "one and a half, and the nearest other class lies far to the right.",
     )
 
 
@@ -90,7 +91,7 @@ def refitted() -> None:
         title="A fitted hyperplane orders images better than the learned one.",
         caption="Pairs of test images that one output puts in the wrong order (logarithmic axis). Large marks: the "
         "learned hyperplanes. Lines: this many hyperplanes fitted to each class. "
-        f"(MNIST, {table['seed'].nunique()} networks of each kind)",
+        f"(MNIST, {table['seed'].nunique()} networks of each kind, none of the twelve above)",
         alt="Falling curves in two panels. The large markers of the learned hyperplanes lie far above the fitted "
         "curves. On raw inputs the curve in Abs2-Neg falls by half from one to two hyperplanes, and that in Abs2 is "
         "flat and lower.",

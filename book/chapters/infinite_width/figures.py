@@ -22,7 +22,7 @@ def signs() -> None:
         "are examples of the paper. (Formulas; two dimensions, weight variance 1; bias variance 1 for the powers, "
         "else 0)",
         alt="The lines of erf and of the two monomials rise, without turning back, to 129, 14 and 31 percent; "
-        "all three are blue. That of GELU rises in blue to 1.4 percent, and falls in red from 0.5 on. "
+        "all three are blue. That of GELU rises in blue to 1.4 percent, and falls in red from 0.55 on. "
         "ReLU stays at 0. Beside it a blue saddle and a red cap, with circles.",
     )
 
@@ -35,8 +35,9 @@ def paraboloid(distances: Tensor, textbook: Tensor, loops: list[float]) -> None:
         pictures.constant_figure(distances.numpy(), loops, textbook.numpy(), flipped),
         name="fig-constant",
         title="With one sign flipped the curvature of a paraboloid is right at its vertex alone.",
-        caption="Ricci scalar of the graph of |x|², by the distance from its axis. Line: textbook. Dots: angle by "
-        "which a vector comes back from small loops. Dashed: with the sign of the public code, as we read it.",
+        caption="Ricci scalar of the graph of |x|², by the distance from its axis. Line: textbook. Dots: "
+        "twice the angle by which a vector comes back turned from a small loop, over the loop's area. Dashed: with "
+        "the sign of the public code, as we read it.",
         alt="The textbook curve falls from 8 towards zero, and the dots lie on it. The dashed curve starts at the "
         "same point, falls faster, and becomes negative half a unit from the axis.",
     )

@@ -67,8 +67,8 @@ def ends() -> None:
         name="fig-ends",
         title="Networks that learn the distance recover the cloud's shape and centre, and not its axes.",
         caption="Left: what the paper hopes for. Middle: the best Abs network that learned the distance from this "
-        f"cloud, and (thin) the lines of the next {len(learned) - 1}. Right: one that did not learn it. Curves: "
-        f"distances 1, 2 and 3. ({arm.study.protocol})",
+        f"cloud, and (thin) the lines of the next {len(learned) - 1}, one of them by luck on the axes. "
+        f"Right: one that did not learn it. Curves: distances 1, 2 and 3. ({arm.study.protocol})",
         alt="Three panels with a cloud, two of them with its axes. If all is recovered, the dashed lines of the "
         "units lie on the axes. In networks that learned the distance the ellipses are right and the lines cross "
         "at the mean, but at many angles. A network that got stuck draws parallel stripes.",
@@ -100,7 +100,7 @@ def geometry() -> None:
         caption="Each marker is one network. Across: error of its output. Up: how far the metric in its weights is "
         f"from the inverse covariance. Lines: {ERROR:g}% and {WHITE:g}. ({about()}; Sigmoid is a control)",
         alt="Scatter plot with logarithmic axes. All networks with an error of the distance below 1 percent lie in "
-        "the shaded corner, where the metric is right too. The others crowd at the upper right, with a wrong metric.",
+        "the shaded corner, where the metric is right too. Most others crowd at the upper right, with a wrong one.",
     )
 
 

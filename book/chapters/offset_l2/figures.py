@@ -69,7 +69,7 @@ def log_odds() -> None:
     show(
         pictures.log_odds_figure(line, left - right, (left**2 - right**2) / 2),
         name="fig-log-odds",
-        title="With equal weights the log odds of OffsetL2 are at most the distance between its centres.",
+        title="With weights of 1 the log odds of OffsetL2 are at most the distance between its centres.",
         caption="Log odds of two classes along the line through their centres. Weights 1, set by hand, no data. RBF: "
         "radial basis functions, which take half the squared distance.",
         alt="A straight dashed line for the radial basis functions, and a solid curve for OffsetL2 that is flat left "

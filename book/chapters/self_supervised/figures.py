@@ -43,8 +43,8 @@ def between_images() -> None:
         title="Without labels space is stretched between images of two classes, and nearly as much within one class.",
         caption=f"{NO_IMAGES if strips is None else ''}Height: how much more a direction is stretched than "
         "at the two images (here for Barlow Twins), on average over networks and their 12 lines of each kind. On the "
-        "left a classifier that was fitted afterwards changes its mind in the middle. The images are one example. ("
-        f"{recorded(STUDY).study.protocol}; Barlow Twins, SimCLR, labels: n = {counts})",
+        "left a classifier that was fitted afterwards changes its mind in the middle. The images are those of "
+        f"chapter 9. ({recorded(STUDY).study.protocol}; labels: as in chapter 9; Barlow Twins, SimCLR, labels: n = {counts})",
         alt="Two columns. Left, a line from a deer to a ship, right from a dog to another dog. Before training the "
         "curves dip to about minus 23 percent. After training they rise to 18 percent on the left and 15 on the "
         "right.",
@@ -84,7 +84,7 @@ def toy(kept: dict[str, Sequence[dict[int, nn.Module]]], found: dict[str, np.nda
         pictures.toy_figure(last, list(found.values())),
         name="fig-self-toy",
         title="Without labels, which of the two gaps will a network stretch?",
-        caption="Maps: log-volume of a typical network; bright is large. Orange: a line across the boundary "
+        caption="Maps: log-volume of one network; bright is large. Orange: a line across the boundary "
         "(solid) and one within a class (dashed). Curves: the log-volume of both, over their ends.",
         alt="Three maps. Those of Barlow Twins and SimCLR are bright in the middle of all four clusters, and that "
         "with labels shows a bright vertical band. Below, the lines of Barlow Twins and SimCLR are high at both ends "
@@ -109,7 +109,7 @@ def dip() -> None:
             height=2.6,
         ),
         name="fig-self-dip",
-        title="SimCLR dips only where it is measured on other images than it learned from, as untrained encoders do.",
+        title="After training SimCLR dips only where it is measured on other images than it learned from.",
         caption="Stretch at the boundary over that at the images. Rows 1, 3 and 4 are measured at the same places. "
         f"Dots: encoders. Bars: means with 95% intervals. ({recorded(RAW).study.protocol})",
         alt="Four rows of dots. The first two lie to the right of zero, at about 9 and 7 percent. The last two lie "

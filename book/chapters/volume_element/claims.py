@@ -48,7 +48,7 @@ something else than the weight decay keeps them below.
 
 A segment between two images of a class has on average another amount of ink than one across a boundary. OWN-5-c asks
 RG-4-b again with segments matched in ink as well: if it holds where RG-4-b does not, the contrast before training was
-one of ink. OWN-5-g asks whether it is the input instead: the paper names no preprocessing, and networks that are fed
+one of ink. OWN-5-g asks whether it is the input instead: the paper does no preprocessing, and networks that are fed
 raw bytes and start as torch's layers do may learn the digits with the weight decay that the code has. After training
 their metric is singular in float64, so no volume element is asked for. RG-I-e asks of each network, in the plane of
 three images, the rank correlation over all points of the entropy after training and the log-volume: positive, and
@@ -103,7 +103,7 @@ SHARE = 0.5  # of the contrast
 ACCURACY = 95.0  # percent
 FITS = 99.0  # percent of the training points, from which on a network counts as one that fits them
 FITTED = 90.0  # percent of the shuffled training labels that a control must have learned
-# as the paper says that it was done; its text does not give the weight decay on MNIST
+# as the paper says that it was done; the text that we have lost the value of the weight decay on MNIST
 PRINTED = ("XOR", "sinusoid", "deep", "MNIST, no decay", "MNIST", "MNIST, long")
 CONTROLLED = tuple(name for name in ARMS if "shuffled" in STUDIES[ARMS[name]].labels)  # trained on these too
 
@@ -339,7 +339,8 @@ _SAME_PLACES = amended(
 _GUESS = "the boundary is a better guess for the peak of the volume than the middle of the line"
 _MUST_PASS = (
     "Appendix I.2 says that all networks on MNIST get more than 95% right. Those with weight decay do not (RG-I-a), "
-    "so they say nothing about the paper's. Those without it do, and were left out although the text names no decay. "
+    "so they say nothing about the paper's. Those without it do, and were left out, although the text that we have lost the value of the "
+    "decay. "
     "A mean must also hold over the lines at which the networks are measured, because they share them.",
     "of networks with weight decay alone, whatever their accuracy, and by the interval over networks",
 )

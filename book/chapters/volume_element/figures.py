@@ -74,7 +74,7 @@ def bumps() -> None:
         f"both kinds. (MNIST, {mnist.study.steps} epochs, {mnist.study.pairs} pairs of images, "
         f"{len(bare.networks())} networks without decay, {without:.0f}% right, and "
         f"{len(mnist.networks())} with it, {with_decay:.0f}% right; {results.FIRST_JUDGED[bare.name]} pilot "
-        "networks are left out)",
+        "networks are left out; before: those with decay)",
         alt="Three panels with a solid and a dashed bump each. Before training both are high, and the solid one is "
         "slightly higher. After training without decay the solid one is much higher than before, and the dashed one "
         "about as high as before. With decay both are lower, the dashed one much more.",
@@ -90,9 +90,10 @@ def ambiguous() -> None:
         title="Most of the extra volume at ambiguous digits is there at clear digits that are as faint.",
         caption="Left: examples. Right: log-volume at ambiguous images minus that at three kinds of clear ones. "
         "Dashed: less counts as "
-        f"none. Matched: decoded, clear, equal ink and norm. ({arms[0].protocol}, {len(arms[0].table)} networks)",
+        f"none. Matched: decoded, clear, equal ink and norm. ({arms[0].protocol}, {len(arms[0].table)} networks of "
+        "each kind)",
         alt="Left, four rows of digits: ambiguous, clean, decoded and matched, the last as faint as the first. "
-        "Right, dots lie near 1.5 against clean digits, near 1 against decoded ones, and between 0.1 and 0.5 against "
+        "Right, dots lie near 1.5 against clean digits, near 1 against decoded ones, and between 0 and 0.5 against "
         "matched ones.",
     )
 

@@ -82,7 +82,7 @@ NUMBERS = {
     ),
     "contrast-xor-wide": Number("contrast on XOR, 500 units", _mean("XOR", 500, "contrast"), "nats"),
     "bump-above-a-crest": Number(
-        "log-volume of the first picture's network at (0.36, 0.88), over the ends of a line within a class",
+        "log-volume at (0.36, 0.88), over the ends of a line within a class, network in the picture of the plane",
         _of("sinusoid", _above_a_crest),
         "nats",
     ),

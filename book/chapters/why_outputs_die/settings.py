@@ -14,7 +14,7 @@ class Settings(ClassifierSettings):
     """Parameters of the chapter on dead outputs."""
 
     presets = {"images": (400, 2000, STUDY.images), "seeds": (2, 3, STUDY.seeds), "steps": (40, 250, STUDY.steps)}
-    digits = {"images": (400, 1000, 1437)}
+    digits = {"images": (400, 1000, 1437), "seeds": (2, 5, STUDY.seeds)}
 
     @property
     def remedies(self) -> dict[str, Recipe]:
