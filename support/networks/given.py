@@ -222,14 +222,16 @@ def embedding_of(model: nn.Module, tokens: Tensor) -> tuple[str, Tensor]:
     def check(part, arguments, named):
         taken = [*arguments, *named.values()][0]
         if (wrong := taken[(taken < 0) | (taken >= part.num_embeddings)]).numel():
-            name = next(name for name, known in model.named_modules() if known is part)
-            outside.append(f"{name} has rows 0 to {part.num_embeddings - 1}, and the model asks for {wrong.max()}")
+            most = part.num_embeddings - 1
+            outside.append(f"{parts[part]} has rows 0 to {most}, and the model asks for {wrong.max()}")
 
     def note(part, arguments, named, made):
         taken = [*arguments, *named.values()][0]
         seen.append((part, made, taken.shape == tokens.shape and torch.equal(taken.to(tokens.dtype), tokens)))
 
-    parts = [part for part in model.modules() if isinstance(part, nn.Embedding)]
+    parts: dict[nn.Module, str] = {
+        part: name for name, part in model.named_modules() if isinstance(part, nn.Embedding)
+    }
     if not parts:
         wanted = f"float64 or float32, got {tokens.dtype}; scale them as in training, for images x / 255"
         raise ValueError(f"inputs must be {wanted}; or if they are tokens, the model needs an nn.Embedding")
@@ -243,18 +245,16 @@ def embedding_of(model: nn.Module, tokens: Tensor) -> tuple[str, Tensor]:
             why = "; ".join([str(error), *outside])
             raise ValueError(f"the model cannot take inputs of shape {tuple(tokens.shape)}: {why}") from error
     outputs.only_tensors(right)
-    rows = [(part, made, same) for part, made, same in seen if len(made) == len(tokens)]
-    embedding, embedded, _ = next((one for one in rows if one[2]), rows[0] if rows else (None, None, False))
-    if embedding is None or embedded is None:
+    if not (rows := [(part, made, same) for part, made, same in seen if len(made) == len(tokens)]):
         raise ValueError(f"no Embedding of the model gives one row an input, so there is nothing to measure; {how}")
+    embedding, embedded, _ = next((one for one in rows if one[2]), rows[0])
     if sum(part is embedding for part, _, _ in seen) > 1:
         raise ValueError(f"the model calls its Embedding of the tokens more than once; {how}")
-    name = next(name for name, part in model.named_modules() if part is embedding)
     with torch.no_grad():
-        made = from_embedding(model, name, tokens[:1], embedded.clone())
+        made = from_embedding(model, parts[embedding], tokens[:1], embedded.clone())
     if not torch.allclose(made, right, 1e-4, 1e-6):
         raise ValueError(f"the model uses its tokens not only in one Embedding (a mask?); {how}")
-    return name, embedded
+    return parts[embedding], embedded
 
 
 def untrained(model: nn.Module) -> nn.Module:

@@ -56,7 +56,6 @@ class Network:
         self.x = x.to(self.dtype)
         self.batch = max(1, min(BATCH, BATCH_NUMBERS // self.x[0].numel()))
         self.classes = self.labels.unique()
-        self.single = self.probability = False
         self.names = names
         self.logits = self._checked()
         self.names = names or [str(c) for c in range(self.logits.shape[1])]

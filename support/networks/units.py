@@ -1,9 +1,5 @@
 """The units of a network that are active, layer by layer."""
 
-from contextlib import ExitStack
-from functools import partial
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -22,13 +18,9 @@ def active_shares(network: Network) -> dict[str, np.ndarray]:
     """
     seen: dict[str, tuple[Tensor, Tensor, Tensor]] = {}
     for x in network.batches("active units"):
-        watch = Watch(network.model)
-        with ExitStack() as hooks:
-            for name in watch.recurrent:
-                note = partial(_states, watch, name, len(x))
-                hooks.enter_context(network.model.get_submodule(name).register_forward_hook(note))
-            with watch.watching():
-                made = network.run(x)
+        watch = Watch(network.model, len(x))
+        with watch.watching():
+            made = network.run(x)
         watch.note("outputs", made.reshape(len(x), -1))
         for name, (active, low, high) in watch.seen.items():
             n, least, most = seen.get(name, (torch.zeros_like(active), low, high))
@@ -36,12 +28,3 @@ def active_shares(network: Network) -> dict[str, np.ndarray]:
                 seen[name] = n + active, torch.minimum(least, low), torch.maximum(most, high)
     shares = {name: torch.where(low == high, 0, n.double() / len(network.x)) for name, (n, low, high) in seen.items()}
     return {name: share.numpy() for name, share in shares.items()}
-
-
-def _states(watch: Watch, name: str, size: int, part: Any, _: Any, made: Any) -> None:
-    """Notes the outputs of a recurrent layer at all times; a hook."""
-    states = made[0] if isinstance(made, tuple) else made
-    if states.ndim == 3:
-        states = (states if part.batch_first else states.transpose(0, 1)).mT
-    if len(states) == size:
-        watch.note(name, states)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,11 +19,12 @@ CALLED = {"_prelu_kernel": "prelu", "rrelu_with_noise": "rrelu"}  # torch's own 
 class Watch(TorchDispatchMode):
     """Sums up the output of every elementwise activation, whether a module or a function computes it.
 
-    Those inside a recurrent layer are its gates, at every time; its outputs stand for it (`active_shares`).
+    Those inside a recurrent layer are its gates, at every time; its outputs stand for it, of so many inputs.
     """
 
-    def __init__(self, model: nn.Module):
+    def __init__(self, model: nn.Module, inputs: int = 0):
         super().__init__()
+        self.inputs = inputs
         # whether units of outputs with three axes are channels, (N, channels, length), or features of tokens
         self.channels = any(isinstance(m, nn.Conv1d | nn.ConvTranspose1d) for m in model.modules())
         self.recurrent = {name for name, m in model.named_modules() if isinstance(m, nn.RNNBase | nn.RNNCellBase)}
@@ -38,8 +40,10 @@ class Watch(TorchDispatchMode):
         def enter(part, _):
             self.within.append(self.names.get(part, self.within[-1]))
 
-        def leave(*_):
+        def leave(part, _, made):
             self.within.pop()
+            if self.inputs and self.names.get(part) in self.recurrent:
+                self._note_states(part, made[0] if isinstance(made, tuple) else made)
 
         with register_module_forward_pre_hook(enter), register_module_forward_hook(leave, always_call=True), self:
             yield
@@ -52,6 +56,13 @@ class Watch(TorchDispatchMode):
             self.seen[name] = torch.zeros_like(nothing, dtype=torch.int64), nothing, -nothing
             return
         self.seen[name] = ((values != 0).any(-1).sum(0), values.amin((0, 2)).double(), values.amax((0, 2)).double())
+
+    def _note_states(self, part: Any, states: Tensor) -> None:
+        """Notes the outputs of a recurrent layer at all times."""
+        if states.ndim == 3:
+            states = (states if part.batch_first else states.transpose(0, 1)).mT
+        if len(states) == self.inputs:
+            self.note(self.names[part], states)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         made = func(*args, **(kwargs or {}))
