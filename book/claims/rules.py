@@ -36,7 +36,7 @@ class Part:
         a rank correlation, a mean and half of its interval for what is recorded so. A unit with NaN is left out.
     accepts: ends of the open interval of values that agree with the claim.
     asks: the condition in a few words.
-    estimate: a key of ESTIMATES; how: its further arguments.
+    estimate: a key of `findings.ESTIMATES`; how: its further arguments.
     error: the chance that the interval misses, on both sides together; 0.10 for equality, two one-sided tests.
     only_if: premises. One that fails makes the arm void, one that is unclear leaves it unclear.
     absent: what to say where this is a premise and does not hold, or where too few units can be asked.
@@ -83,7 +83,7 @@ class Arm:
     shared: test points for each training point, where units are splits of the same data and so not independent.
     pairs: where networks share the pairs of images at which they are measured, the numbers of each pair: the columns
         of the table that are means over pairs, the index with a further level, "line", "each line" and so
-        on (`over_pairs`). A mean is judged by the wider of the intervals over networks and over pairs.
+        on (`findings.over_pairs`). A mean is judged by the wider of the intervals over networks and over pairs.
     """
 
     name: str

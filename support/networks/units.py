@@ -1,4 +1,4 @@
-"""The units of a network that are active, layer by layer."""
+"""The share of the inputs on which each unit of a network is active, layer by layer."""
 
 import numpy as np
 import torch
