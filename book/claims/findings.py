@@ -5,6 +5,7 @@ import string
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,8 @@ from book.claims import statistics
 from book.claims.ledger import interval
 from book.claims.rules import Part
 from book.claims.statistics import Estimate
+
+Shared: TypeAlias = float | pd.DataFrame  # what units share: `Arm.shared`, or `Arm.pairs`
 
 # -- estimates ----------------------------------------------------------------------------------------------------
 
@@ -168,20 +171,10 @@ def _wider(found: Estimate, part: Part, table: pd.DataFrame, pairs: pd.DataFrame
     return wider, f" (over networks{networks}, over {over.n} {what}{images})"
 
 
-def units(part: Part, table: pd.DataFrame) -> np.ndarray:
-    """The values of the units that have one: (n,), or with the columns that `Part` names, (n, 2) or (n, 3)."""
+def finding(part: Part, table: pd.DataFrame, least: int = 1, shared: Shared = 0.0, parts: int = 1) -> Finding:
+    """The finding of one part without its premises, as one of `parts` parts that share the error."""
     values = np.asarray(part.values(table), float)
-    return values[~np.isnan(values) if values.ndim == 1 else ~np.isnan(values).any(1)]
-
-
-def finding(
-    part: Part, table: pd.DataFrame, least: int = 1, shared: float | pd.DataFrame = 0.0, parts: int = 1
-) -> Finding:
-    """The finding of one part without its premises, as one of `parts` parts that share the error.
-
-    shared: `Arm.shared`, or `Arm.pairs`.
-    """
-    values = units(part, table)
+    values = values[~np.isnan(values) if values.ndim == 1 else ~np.isnan(values).any(1)]
     blank = Finding("unclear", "", unit=part.unit, threshold=part.threshold, n=len(values))
     if len(values) < (least if part.least is None else part.least):
         why = part.absent or f"too few can be asked whether {part.asks}"

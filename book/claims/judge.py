@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from book.claims import verdicts
-from book.claims.findings import Finding, finding
+from book.claims.findings import Finding, Shared, finding
 from book.claims.rules import Arm, Claim, Part, printed
 from book.claims.verdicts import LEAST_SEEDS
 from support.words import counted
@@ -54,7 +54,7 @@ def after_holm(
         decided |= new
 
 
-def _premise(part: Part, table: pd.DataFrame, least: int, shared: float | pd.DataFrame) -> Finding | None:
+def _premise(part: Part, table: pd.DataFrame, least: int, shared: Shared) -> Finding | None:
     """The finding that follows from the first premise that does not hold; None where all hold.
 
     Void where it fails. Where it is unclear, the part keeps its numbers, and is unclear whatever they are.
@@ -75,15 +75,11 @@ def _premise(part: Part, table: pd.DataFrame, least: int, shared: float | pd.Dat
 
 
 def judged(
-    parts: Sequence[Part],
-    table: pd.DataFrame,
-    least: int = LEAST_SEEDS,
-    looks: int = 1,
-    shared: float | pd.DataFrame = 0.0,
+    parts: Sequence[Part], table: pd.DataFrame, least: int = LEAST_SEEDS, looks: int = 1, shared: Shared = 0.0
 ) -> Finding:
     """The finding on parts that must all hold in one table; parts whose premises do not hold are left out.
 
-    looks: a number of arms that share the error. shared: see `finding`.
+    looks: a number of arms that share the error.
     """
     asked: list[tuple[str, Part, pd.DataFrame]] = []
     absent: list[Finding] = []
