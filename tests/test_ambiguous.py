@@ -8,7 +8,7 @@ from matplotlib import pyplot
 
 from book import chapters
 from book.chapters.volume_element import ambiguity, ambiguous, derived, pictures
-from book.claims.judge import Arm
+from book.claims.rules import Arm
 from support.networks.autoencoder import Autoencoder
 from support.networks.tasks import task
 

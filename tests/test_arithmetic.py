@@ -10,7 +10,7 @@ from book.chapters.distance_or_intensity import arithmetic
 from book.chapters.hyperplanes import points
 from book.chapters.infinite_width import expansions
 from book.chapters.offset_l2 import exact
-from book.claims.judge import printed
+from book.claims.rules import printed
 from book.claims.statistics import mean_error
 from book.measures.classifiers import parts
 

@@ -17,8 +17,9 @@ from book.__main__ import main
 from book.chapters.distance_or_intensity import claims as one
 from book.chapters.why_outputs_die.claims import started
 from book.claims import verdicts
-from book.claims.judge import Worst, judge, printed
+from book.claims.judge import judge
 from book.claims.ledger import details
+from book.claims.rules import Worst, printed
 from book.claims.verdicts import KINDS, LEAST_SEEDS, VERDICTS
 from book.measures.classifiers import frames, parts
 from book.measures.classifiers.parts import recompute

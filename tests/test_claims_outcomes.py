@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 from book import chapters
-from book.claims.judge import Arm, Claim, judged
+from book.claims.judge import judged
+from book.claims.rules import Arm, Claim
 
 MODULES = [importlib.import_module(path.stem) for path in sorted(Path(__file__).parent.glob("outcomes_*.py"))]
 OUTCOMES = {id: outcomes for module in MODULES for id, outcomes in module.OUTCOMES.items()}

@@ -7,7 +7,7 @@ from fabricate import measurement
 
 from book.chapters import studies
 from book.chapters.hyperplanes.claims import of_learners
-from book.claims.judge import Arm
+from book.claims.rules import Arm
 from book.measures.classifiers.numbers import measured, measured_centres, measured_metric
 from book.measures.tables import Tables, frame
 

@@ -14,8 +14,9 @@ from support import diagnose, diagnosis
 from support.diagnosis.volume import Lines
 from support.geometry import SingularMetric, boundary, log_volume_element
 from support.geometry.class_metrics import Frame, metrics_of
-from support.networks.inside import Network, active_shares
 from support.networks.layers import Neg, OffsetL2
+from support.networks.network import Network
+from support.networks.units import active_shares
 
 
 def titled(ax) -> str:

@@ -31,8 +31,9 @@ from support.geometry.slices import principal
 from support.networks import given
 from support.networks.architectures import SIX
 from support.networks.derivatives import share_missed, trust
-from support.networks.inside import WIDE, Network, active_shares
 from support.networks.layers import OffsetL2
+from support.networks.network import WIDE, Network
+from support.networks.units import active_shares
 
 ROOT = Path(support.__file__).parents[1]
 pytestmark = pytest.mark.filterwarnings("ignore:.*(weight_norm|nested_tensor|batching rule)")

@@ -12,7 +12,7 @@ from book.chapters.distance_or_intensity.claims import never_dead
 from book.chapters.self_supervised.claims import CLAIMS as ENCODERS
 from book.chapters.self_supervised.claims import IN_WORDS
 from book.claims import cards, error_rates
-from book.claims.judge import Arm, Claim, Part
+from book.claims.rules import Arm, Claim, Part
 from book.measures.classifiers.parts import as_printed, equal, lead, more_variable, steady
 
 

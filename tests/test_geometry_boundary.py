@@ -13,7 +13,8 @@ from book.chapters.volume_element import tables
 from book.chapters.volume_element.claims import CLAIMS
 from book.chapters.volume_element.results import VolumeArm
 from book.chapters.volume_element.study import STUDIES, VolumeStudy
-from book.claims.judge import Arm, judge, judged
+from book.claims.judge import judge, judged
+from book.claims.rules import Arm
 from book.measures.sigmoid import numbers as sigmoid
 from book.measures.sigmoid.numbers import crest_distances, crests, weights
 from book.measures.sigmoid.views import log_volume

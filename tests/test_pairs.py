@@ -7,7 +7,8 @@ import pytest
 from book import chapters
 from book.chapters.deep_networks import claims as deep
 from book.chapters.volume_element import claims as volume
-from book.claims.judge import Part, over_pairs
+from book.claims.findings import over_pairs
+from book.claims.rules import Part
 from book.claims.statistics import compare, mean_interval
 from book.measures.residual import numbers as residual
 from book.measures.sigmoid import numbers as sigmoid

@@ -17,7 +17,7 @@ from book.chapters.deep_networks.study import STUDIES as DEEP
 from book.chapters.self_supervised import claims as encoders
 from book.chapters.self_supervised.study import STUDIES as SELF_SUPERVISED
 from book.claims import judge as judging
-from book.claims.judge import Claim
+from book.claims.rules import Claim
 from book.measures.residual import checks, own_boundaries, places, results
 from book.measures.residual.results import AFTER, ALIKE
 from book.measures.residual.study import ResidualStudy

@@ -9,7 +9,7 @@ from book.chapters import studies
 from book.chapters.distance_or_intensity import tables as one_tables
 from book.chapters.why_outputs_die import tables as dying_tables
 from book.claims import ledger
-from book.claims.judge import number
+from book.claims.findings import number
 from book.measures.classifiers import shared
 from book.measures.classifiers.frames import trained
 from book.measures.tables import Tables

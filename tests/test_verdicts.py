@@ -12,8 +12,10 @@ from scipy import stats
 
 from book.claims import cards, ledger, verdicts
 from book.claims import judge as judging
-from book.claims.judge import Amendment, Arm, Claim, Finding, Part, Worst, after_holm, formula, joined, judge, least
+from book.claims.findings import ESTIMATES, Finding, finding
+from book.claims.judge import after_holm, joined, judge
 from book.claims.ledger import bound
+from book.claims.rules import Amendment, Arm, Claim, Part, Worst, formula, least
 from book.claims.statistics import Estimate, holm
 from book.claims.verdicts import AMENDED, CONTRADICTION, LATE
 from book.records import kept, paths
@@ -94,9 +96,7 @@ def test_a_mixed_claim_depends_on_the_fewest_factors_that_part_its_arms(states, 
 @pytest.fixture(autouse=True)
 def given(monkeypatch):
     """An estimator whose interval is that of the table: low, value and high in every row."""
-    monkeypatch.setitem(
-        judging.ESTIMATES, "given", lambda x, level: Estimate(x[0, 1], x[0, 0], x[0, 2], len(x), level, "")
-    )
+    monkeypatch.setitem(ESTIMATES, "given", lambda x, level: Estimate(x[0, 1], x[0, 0], x[0, 2], len(x), level, ""))
 
 
 def line(ends=(10.0, math.inf), **fields) -> Part:
@@ -136,14 +136,14 @@ def judged(*arms, part=None, **options):
     ],
 )
 def test_the_interval_decides_and_shrinks_with_the_root_of_n(ends, numbers, state, times):
-    found = judging.finding(line(ends), arm("raw", numbers).table)
+    found = finding(line(ends), arm("raw", numbers).table)
     assert found.state == state and found.times == pytest.approx(times)
     assert found.leans == ("holds" if ends[0] < numbers[1] < ends[1] else "fails")
 
 
 def test_the_threshold_is_a_line_or_a_band():
     assert line().threshold == 10 and line((-1.0, 1.0)).threshold == [-1, 1]
-    assert judging.finding(line((-1.0, 1.0)), arm("raw", HOLDS).table).row()["threshold"] == [-1, 1]
+    assert finding(line((-1.0, 1.0)), arm("raw", HOLDS).table).row()["threshold"] == [-1, 1]
 
 
 def test_unclear_parts_are_decided_by_one_that_fails_or_by_all():
@@ -208,10 +208,8 @@ def test_parts_and_looks_share_the_error():
     levels = []
     part = replace(line(), estimate="mean", values=lambda t: t["value"])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(
-            judging.ESTIMATES, "mean", lambda x, level: levels.append(level) or Estimate(1, 0, 2, 5, level, "")
-        )
-        judging.finding(part, arm("raw", HOLDS).table, parts=4)
+        patch.setitem(ESTIMATES, "mean", lambda x, level: levels.append(level) or Estimate(1, 0, 2, 5, level, ""))
+        finding(part, arm("raw", HOLDS).table, parts=4)
         judging.judged((part, part), arm("raw", HOLDS).table, looks=3)
     assert levels[0] == 0.9875 and levels[1:3] == [1 - 0.05 / 3] * 2 and levels[3:] == [1 - 0.05 / 6] * 2
 

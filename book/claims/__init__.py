@@ -1,4 +1,4 @@
-"""Claims, statistics, rules and verdicts; `say` and `claim` put them into sentences."""
+"""Rules, findings, statistics and verdicts; `say` and `claim` put them into sentences."""
 
 from book.claims.prose import claim, say
 

@@ -19,7 +19,7 @@ import pandas as pd
 from scipy import stats
 
 from book.claims import statistics
-from book.claims.judge import Arm, Claim, Part
+from book.claims.rules import Arm, Claim, Part
 
 DRAWS = 100_000  # repetitions of a mean
 SLOW_DRAWS = 400  # of a ratio of SDs, whose interval is a bootstrap's

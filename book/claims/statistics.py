@@ -94,8 +94,7 @@ def resampled_interval(x, shared, level=0.95) -> Estimate:
     mean, sd, n = _moments(x)
     if settled := _degenerate(mean, sd, n, level):
         return settled
-    low, high = _t_interval(mean, sd * np.sqrt(1 / n + shared), n - 1, level)
-    return Estimate(mean, low, high, n, level, "t, corrected for shared training data")
+    return of_error(mean, sd * np.sqrt(1 / n + shared), n - 1, level, "t, corrected for shared training data")
 
 
 def difference_from_printed(x, mean, n, sd=None, level=0.95) -> Estimate:
@@ -110,8 +109,7 @@ def difference_from_printed(x, mean, n, sd=None, level=0.95) -> Estimate:
         both = from_summary(x.mean(), x.std(), len(x), mean, sd, n, level=level)
         return Estimate(both.difference, *both.interval, min(both.n), level, "Welch")
     own, sd, n_x = _moments(x)
-    low, high = _t_interval(own - mean, sd * np.sqrt(1 / n_x + 1 / n), n_x - 1, level)
-    return Estimate(own - mean, low, high, n_x, level, "t, both errors")
+    return of_error(own - mean, sd * np.sqrt(1 / n_x + 1 / n), n_x - 1, level, "t, both errors")
 
 
 def sd_interval(x, level=0.95) -> Estimate:
@@ -166,6 +164,12 @@ def rank_correlation(x, y, given=None, level=0.95) -> Estimate:
     half = stats.norm.ppf((1 + level) / 2) * np.sqrt((1 + rho**2 / 2) / free)
     low, high = np.tanh(np.arctanh(rho) + np.array([-half, half]))
     return Estimate(rho, float(low), float(high), n, level, "Fisher's z")
+
+
+def of_error(value: float, error: float, df: int, level: float, method: str) -> Estimate:
+    """A value with Student's interval of its standard error, in the same unit, with df degrees of freedom."""
+    low, high = _t_interval(value, error, df, level)
+    return Estimate(float(value), low, high, df + 1, level, method)
 
 
 def mean_error(sd: float, n: int) -> float:

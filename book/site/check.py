@@ -16,7 +16,7 @@ import pandas as pd
 
 from book import chapters
 from book.claims import ledger
-from book.claims.judge import Claim
+from book.claims.rules import Claim
 from book.records import derived, replay
 from book.records.store import Record, Store
 from book.records.sweep import images_of

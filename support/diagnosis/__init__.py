@@ -16,6 +16,6 @@ from support.diagnosis.distances import hyperplanes, metrics
 from support.diagnosis.report import diagnose
 from support.diagnosis.training import steps, units
 from support.diagnosis.volume import lines, volume
-from support.networks.inside import Network
+from support.networks.network import Network
 
 __all__ = ["Network", "diagnose", "hyperplanes", "lines", "metrics", "steps", "units", "volume"]

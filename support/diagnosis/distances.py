@@ -14,8 +14,8 @@ from support.geometry import chance
 from support.geometry.class_metrics import Frame, metrics_of, mismatch
 from support.networks.derivatives import trust
 from support.networks.given import undisturbed
-from support.networks.inside import Network
 from support.networks.layers import OffsetL2
+from support.networks.network import Network
 from support.progress import Progress
 from support.words import listed, span
 

@@ -18,7 +18,7 @@ from support.diagnosis.volume import Volume, choices, volume
 from support.geometry import SingularMetric
 from support.networks.derivatives import Misled
 from support.networks.given import undisturbed
-from support.networks.inside import Network
+from support.networks.network import Network
 from support.progress import Progress
 from support.words import counted
 

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from support.diagnosis.part import Part, Words, book_networks, reference
+from support.networks.first_layer import first_layer
 from support.networks.given import undisturbed
-from support.networks.inside import Network, active_shares, first_layer
+from support.networks.network import Network
+from support.networks.units import active_shares
 from support.training.classifiers.specs import output_counts
 from support.words import counted, listed
 
@@ -117,7 +119,7 @@ class Units(Part):
 
 @undisturbed()
 def units(model: Any, inputs: Any = None, labels: Any = None) -> Units:
-    """The share of the inputs on which each unit is active, by layer (see `inside.active_shares`).
+    """The share of the inputs on which each unit is active, by layer (see `units.active_shares`).
 
     Classes that are never predicted are of those in the labels.
     """
@@ -219,7 +221,7 @@ def _map() -> tuple[list[float], list[float], dict[tuple[float, float], dict[str
 def steps(model: Any, inputs: Any = None, labels: Any = None, rate: float | None = None) -> Steps:
     """The size of the first layer's steps, rate x curvature, and where it lies on the book's map (chapter 2).
 
-    The two sizes are those of `inside.first_layer`. The map shows runs by their start: for its second axis, pass the
+    The two sizes are those of `first_layer`. The map shows runs by their start: for its second axis, pass the
     network before training. Raises ValueError for a rate that is not positive, if all preactivations are 0, and for
     sizes beyond all numbers.
     """

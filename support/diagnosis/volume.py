@@ -16,7 +16,7 @@ from support.geometry.boundary import candidates, find_pairs, measure
 from support.geometry.pullback import log_volume_along
 from support.networks.derivatives import trust
 from support.networks.given import undisturbed
-from support.networks.inside import WIDE, Network
+from support.networks.network import WIDE, Network
 from support.progress import Progress
 from support.words import counted, listed, span
 

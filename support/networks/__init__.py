@@ -1,4 +1,4 @@
-"""What is trained, and on what: architectures and layers, data sets, toy tasks."""
+"""What is trained, and on what: architectures and layers, data sets, toy tasks; and a reader's own model."""
 
 from support.networks.architectures import architecture
 from support.networks.data import load

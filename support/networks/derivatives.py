@@ -10,7 +10,7 @@ from contextlib import suppress
 from torch import Tensor
 
 from support.geometry.jacobians import NoDerivative, missed
-from support.networks.inside import Network
+from support.networks.network import Network
 
 SEGMENTS, STEP = 4, 0.1  # from an input towards the next one; their share of the way to it
 PARTS = 4, 64  # of such a segment, at first, and where a share of the change above MISSED is missing with so few

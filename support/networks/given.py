@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 from support.defaults import elsewhere
 from support.geometry.checks import copied
+from support.networks import outputs
 from support.words import counted
 
 FIRST = 500  # examples that are read from a DataLoader or a Dataset
@@ -112,14 +113,12 @@ def _tensor(name: str, value: Any) -> Tensor:
     """The value as a tensor on the CPU, in the precision that it has."""
     if isinstance(value, Tensor):
         if value.is_nested:
-            raise ValueError(
-                f"{name} are a nested tensor; pad them to one shape, as by torch.nested.to_padded_tensor"
-            )
+            how = "pad them to one shape, as by torch.nested.to_padded_tensor"
+            raise ValueError(f"{name} are a nested tensor; {how}")
         value = value if value.layout == torch.strided else value.to_dense()
         return value.detach().cpu().clone() if value.is_inference() else value.detach().cpu()
     if isinstance(value, list | tuple) and value and isinstance(value[0], Tensor):
-        value = torch.stack(list(value))
-        return value.detach().cpu()
+        return torch.stack(list(value)).detach().cpu()
     if hasattr(value, "toarray"):  # a sparse matrix of scipy
         value = value.toarray()
     array = value.to_numpy() if hasattr(value, "to_numpy") else np.asanyarray(value)
@@ -131,9 +130,8 @@ def _tensor(name: str, value: Any) -> Tensor:
         except (TypeError, ValueError) as error:
             raise ValueError(f"{name} must be numbers, got {type(value).__name__}: {error}") from error
     if array.dtype.kind not in "biuf":
-        raise ValueError(
-            f"{name} must be numbers, got {array.dtype} of shape {array.shape}, such as {array.flat[0]!r}"
-        )
+        such = f"{array.dtype} of shape {array.shape}, such as {array.flat[0]!r}"
+        raise ValueError(f"{name} must be numbers, got {such}")
     kind = np.float64 if array.dtype.kind == "f" and array.itemsize > 8 else array.dtype.newbyteorder("=")
     return torch.from_numpy(np.array(array, dtype=kind))
 
@@ -171,10 +169,8 @@ def copy_of(model: Any, dtype: torch.dtype) -> tuple[nn.Module, str]:
     if not isinstance(model, nn.Module):
         kind, more = type(model).__name__, "`support.geometry` takes functions"
         if isinstance(model, type) and issubclass(model, nn.Module):
-            kind, more = (
-                f"the class {model.__name__}",
-                f"pass a network of it, {model.__name__}(...), with its weights",
-            )
+            kind = f"the class {model.__name__}"
+            more = f"pass a network of it, {model.__name__}(...), with its weights"
         if hasattr(model, "predict"):
             more = "the page 'Measure your own network' shows two lines that turn a fitted MLPClassifier into one"
         raise ValueError(f"model must be a torch.nn.Module, got {kind}; {more}")
@@ -226,19 +222,19 @@ def embedding_of(model: nn.Module, tokens: Tensor) -> tuple[str, Tensor]:
     def check(part, arguments, named):
         taken = [*arguments, *named.values()][0]
         if (wrong := taken[(taken < 0) | (taken >= part.num_embeddings)]).numel():
-            name = next(name for name, known in model.named_modules() if known is part)
-            outside.append(f"{name} has rows 0 to {part.num_embeddings - 1}, and the model asks for {wrong.max()}")
+            most = part.num_embeddings - 1
+            outside.append(f"{parts[part]} has rows 0 to {most}, and the model asks for {wrong.max()}")
 
     def note(part, arguments, named, made):
         taken = [*arguments, *named.values()][0]
         seen.append((part, made, taken.shape == tokens.shape and torch.equal(taken.to(tokens.dtype), tokens)))
 
-    parts = [part for part in model.modules() if isinstance(part, nn.Embedding)]
+    parts: dict[nn.Module, str] = {
+        part: name for name, part in model.named_modules() if isinstance(part, nn.Embedding)
+    }
     if not parts:
-        wanted = (
-            "scale them as in training, for images x / 255; or if they are tokens, the model needs an nn.Embedding"
-        )
-        raise ValueError(f"inputs must be float64 or float32, got {tokens.dtype}; {wanted}")
+        wanted = f"float64 or float32, got {tokens.dtype}; scale them as in training, for images x / 255"
+        raise ValueError(f"inputs must be {wanted}; or if they are tokens, the model needs an nn.Embedding")
     with ExitStack() as hooks, torch.no_grad():
         for part in parts:
             hooks.enter_context(part.register_forward_pre_hook(check, with_kwargs=True))
@@ -248,27 +244,17 @@ def embedding_of(model: nn.Module, tokens: Tensor) -> tuple[str, Tensor]:
         except Exception as error:
             why = "; ".join([str(error), *outside])
             raise ValueError(f"the model cannot take inputs of shape {tuple(tokens.shape)}: {why}") from error
-    only_tensors(right)
-    rows = [(part, made, same) for part, made, same in seen if len(made) == len(tokens)]
-    embedding, embedded, _ = next((one for one in rows if one[2]), rows[0] if rows else (None, None, False))
-    if embedding is None or embedded is None:
+    outputs.only_tensors(right)
+    if not (rows := [(part, made, same) for part, made, same in seen if len(made) == len(tokens)]):
         raise ValueError(f"no Embedding of the model gives one row an input, so there is nothing to measure; {how}")
+    embedding, embedded, _ = next((one for one in rows if one[2]), rows[0])
     if sum(part is embedding for part, _, _ in seen) > 1:
         raise ValueError(f"the model calls its Embedding of the tokens more than once; {how}")
-    name = next(name for name, part in model.named_modules() if part is embedding)
     with torch.no_grad():
-        made = from_embedding(model, name, tokens[:1], embedded.clone())
+        made = from_embedding(model, parts[embedding], tokens[:1], embedded.clone())
     if not torch.allclose(made, right, 1e-4, 1e-6):
         raise ValueError(f"the model uses its tokens not only in one Embedding (a mask?); {how}")
-    return name, embedded
-
-
-def only_tensors(made: Any) -> None:
-    """Raises ValueError for outputs that are no tensor of real numbers."""
-    if not isinstance(made, Tensor):
-        raise ValueError(f"the model gives {type(made).__name__} in place of a tensor; wrap it to return one")
-    if not made.is_floating_point():
-        raise ValueError(f"the model gives {made.dtype}; wrap it to return one real number a class, such as .abs()")
+    return parts[embedding], embedded
 
 
 def untrained(model: nn.Module) -> nn.Module:

@@ -125,7 +125,7 @@ import pandas as pd
 
 from book.chapters.deep_networks.derived import DIMMED, SHUFFLED, TABLE, TRAINED
 from book.chapters.deep_networks.study import STUDIES
-from book.claims.judge import Amendment, Arm, Part, amended, claim, own
+from book.claims.rules import Amendment, Arm, Part, amended, claim, own
 from book.measures.residual import dimmed, numbers, own_boundaries, results
 from book.measures.residual.results import ResidualArm
 from book.measures.tables import Tables

@@ -1,7 +1,7 @@
 """Checks of what the paper prints, by arithmetic on its own numbers."""
 
 from book.claims import statistics
-from book.claims.judge import Worst, printed
+from book.claims.rules import Worst, printed
 from book.measures.classifiers.parts import recompute
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from book.chapters.distance_or_intensity import arithmetic
 from book.claims import statistics
-from book.claims.judge import Amendment, Claim, Part, Worst, amended, claim, formula, printed
+from book.claims.rules import Amendment, Claim, Part, Worst, amended, claim, formula, printed
 from book.measures.classifiers.frames import SIZES
 from book.measures.classifiers.parts import (
     AGREES,

@@ -9,7 +9,7 @@ import pandas as pd
 from pandas.io.formats.style import Styler
 
 from book.claims import statistics
-from book.claims.judge import printed
+from book.claims.rules import printed
 from book.measures.classifiers.frames import by_scaling, seeds
 from book.measures.classifiers.parts import recompute
 from book.measures.tables import wide

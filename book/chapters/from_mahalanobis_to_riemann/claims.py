@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from book.claims.judge import BELOW_0, Part, amended, own
+from book.claims.rules import BELOW_0, Part, amended, own
 from book.measures.classifiers.parts import in_studies
 from support.networks.architectures import LINEAR_AND_L2
 

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from book.chapters.hyperplanes import points
-from book.claims.judge import Arm, Claim, Part, amended, claim, formula
+from book.claims.rules import Arm, Claim, Part, amended, claim, formula
 from book.measures.classifiers.parts import CATASTROPHE, SEEN, in_studies, lead
 from book.measures.classifiers.story import NEAR
 from book.measures.tables import Tables

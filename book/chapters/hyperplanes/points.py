@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from book.claims.judge import Worst
+from book.claims.rules import Worst
 
 SIZES = (2, 3, 10, 128)  # numbers of inputs
 

@@ -21,7 +21,7 @@ from torch import Tensor
 from book.chapters.infinite_width import expansions, one_example, tangent_kernel
 from book.chapters.infinite_width.tangent_kernel import Tangent
 from book.chapters.infinite_width.worst import largest, smallest
-from book.claims.judge import Worst, formula
+from book.claims.rules import Worst, formula
 from support import geometry
 from support.geometry import infinite_width, oracle
 from support.geometry.wide_layers import Wide, as_a_map, erf, finite, three_units

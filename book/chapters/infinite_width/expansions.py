@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from book.chapters.infinite_width.worst import largest
-from book.claims.judge import Worst
+from book.claims.rules import Worst
 from support import geometry
 from support.geometry import infinite_width, oracle
 from support.geometry.wide_layers import as_a_map, erf

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from book.chapters.infinite_width.worst import largest, smallest
-from book.claims.judge import Worst
+from book.claims.rules import Worst
 from support.geometry import bayes_chi
 from support.geometry.wide_layers import monomial
 

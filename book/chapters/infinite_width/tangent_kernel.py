@@ -16,7 +16,7 @@ from torch import Tensor
 
 from book.chapters.infinite_width.random_layers import Drawn
 from book.chapters.infinite_width.worst import largest, smallest
-from book.claims.judge import Worst
+from book.claims.rules import Worst
 from support import geometry
 from support.geometry import infinite_width
 from support.geometry.wide_layers import Wide, erf, ray

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from book.claims.judge import Worst, least
+from book.claims.rules import Worst, least
 
 
 def largest(values, where: Callable[..., str], below: float = 0.0, floor: float = -math.inf) -> Worst:

@@ -8,7 +8,7 @@ import torch
 from scipy import optimize
 
 from book.chapters.kernels import features, self_supervised
-from book.claims.judge import Worst
+from book.claims.rules import Worst
 from book.measures import feature_machines
 from support.geometry import kernel_metric
 

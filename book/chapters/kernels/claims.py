@@ -26,7 +26,7 @@ from book.chapters.kernels.derived import (
 )
 from book.chapters.kernels.features import STARTS
 from book.chapters.kernels.magnified import TAUS
-from book.claims.judge import ABOVE_0, Amendment, Arm, Part, amended, claim, formula, own
+from book.claims.rules import ABOVE_0, Amendment, Arm, Part, amended, claim, formula, own
 from book.measures.feature_machines import ROUNDS
 from book.records import derived
 

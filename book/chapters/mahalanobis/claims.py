@@ -33,7 +33,7 @@ import pandas as pd
 from scipy import stats
 
 from book.chapters.mahalanobis import alignment, landscape
-from book.claims.judge import Amendment, Arm, Claim, Part, amended, claim, of_study, own
+from book.claims.rules import Amendment, Arm, Claim, Part, amended, claim, of_study, own
 from book.claims.verdicts import LEAST_SEEDS
 from book.measures.distances.numbers import by_trial
 from book.measures.distances.results import ARMS, weights

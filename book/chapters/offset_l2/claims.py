@@ -7,7 +7,8 @@ import pandas as pd
 from book.chapters.offset_l2 import exact
 from book.chapters.offset_l2.study import LEAST_TABLE5
 from book.chapters.offset_l2.volume_control import ACTIVATIONS, LOGDET, STEPS, VOLUME
-from book.claims.judge import ABOVE_0, BELOW_0, LEAST_SEEDS, Arm, Claim, Part, amended, claim, formula, own
+from book.claims.rules import ABOVE_0, BELOW_0, Arm, Claim, Part, amended, claim, formula, own
+from book.claims.verdicts import LEAST_SEEDS
 from book.measures.classifiers.parts import (
     AGREES,
     CATASTROPHE,

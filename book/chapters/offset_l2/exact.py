@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
-from book.claims.judge import Worst
+from book.claims.rules import Worst
 from support.networks.gaussians import Gaussian
 from support.networks.layers import OffsetL2
 

@@ -72,7 +72,7 @@ from functools import partial
 from typing import Any
 
 from book.chapters.self_supervised.derived import TABLE
-from book.claims.judge import BELOW_0, Arm, Part, amended, claim, own
+from book.claims.rules import BELOW_0, Arm, Part, amended, claim, own
 from book.measures.residual import numbers
 from book.measures.residual.results import LEAST_PAIRS
 from book.measures.residual.volumes import MEASURES

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from book.chapters.volume_element.derived import DECAYS, EPOCHS, LINES, TABLE
-from book.claims.judge import ABOVE_0, Arm, Part
+from book.claims.rules import ABOVE_0, Arm, Part
 from book.records import derived
 
 LEAST = 0.2  # SD: a smaller difference counts as none

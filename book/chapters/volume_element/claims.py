@@ -94,7 +94,7 @@ import pandas as pd
 from book.chapters.volume_element import ambiguity, curvature, lines
 from book.chapters.volume_element.results import ARMS, FIRST_JUDGED
 from book.chapters.volume_element.study import STUDIES
-from book.claims.judge import BELOW_0, Amendment, Arm, Claim, Part, amended, claim, of_study, own
+from book.claims.rules import BELOW_0, Amendment, Arm, Claim, Part, amended, claim, of_study, own
 from book.measures.sigmoid.numbers import by_pair, by_width
 from book.measures.tables import Tables, behind
 from support.words import counted

@@ -12,7 +12,7 @@ import torch
 
 from book.chapters.volume_element.ambiguity import LEAST
 from book.chapters.volume_element.results import VolumeArm, at
-from book.claims.judge import Arm
+from book.claims.rules import Arm
 from book.claims.statistics import mean_interval
 from book.figures import figures
 from book.figures.figures import ACCENT, GREY

@@ -7,7 +7,7 @@ from itertools import product
 
 from book.chapters.why_outputs_die import law
 from book.chapters.why_outputs_die.study import REMEDIES
-from book.claims.judge import Arm, Part, amended, claim, own
+from book.claims.rules import Arm, Part, amended, claim, own
 from book.measures.classifiers.parts import CATASTROPHE, IMPACT, SEEN, accuracy, arm, lead, recovers
 from book.measures.classifiers.study import BOTH
 from book.measures.tables import Tables

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from book.claims.judge import ABOVE_0, BELOW_0, Arm, Part
+from book.claims.rules import ABOVE_0, BELOW_0, Arm, Part
 from book.measures.classifiers.parts import CATASTROPHE
 from book.measures.tables import Tables
 from support.networks.data import title

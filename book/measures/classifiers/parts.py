@@ -15,7 +15,7 @@ from dataclasses import fields, replace
 import pandas as pd
 
 from book.claims import statistics
-from book.claims.judge import Arm, Part, printed
+from book.claims.rules import Arm, Part, printed
 from book.measures.classifiers.frames import SIZES, complete, judged
 from book.measures.classifiers.study import BOTH, Plan, Recipe
 from book.measures.tables import Tables

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from book.claims.judge import ABOVE_0, Arm, Part, of_study
+from book.claims.rules import ABOVE_0, Arm, Part, of_study
 from book.claims.statistics import Estimate, mean_interval
 from book.claims.verdicts import LEAST_SEEDS
 from book.measures.residual import own_boundaries, results
