@@ -14,7 +14,7 @@ from book.words import INSTEAD, NO_IMAGES
 
 DRAWN = re.compile(r"figures\.\w+\(\)(  # .*)?")
 LACKS = (NO_IMAGES, INSTEAD)
-COLOURS = 24  # a picture of a figure takes a quarter of the space, and looks the same
+COLOURS = 64  # a picture of a figure takes a third of the space, and looks the same; with 24 a red was lost
 
 
 def pictures(notebook: dict) -> dict[str, dict]:

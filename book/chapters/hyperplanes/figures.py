@@ -77,8 +77,8 @@ def within() -> None:
         caption="Share of outputs whose own class, or nearest other class, lies within a distance. Vertical line: "
         f"one SD, where our rule says near. ({shared.about(*judged())})",
         alt="Rising curves in two panels. On raw inputs the trained curve reaches nine tenths at half an SD. On "
-        "standardised inputs it starts at three quarters of an SD, right of the untrained curve, and rises steeply to "
-        "one and a half, and the nearest other class lies far to the right.",
+        "standardised inputs it starts at three quarters of an SD, right of the untrained curve, and rises steeply "
+        "to one and a half, and the nearest other class lies far to the right.",
     )
 
 

@@ -339,9 +339,9 @@ _SAME_PLACES = amended(
 _GUESS = "the boundary is a better guess for the peak of the volume than the middle of the line"
 _MUST_PASS = (
     "Appendix I.2 says that all networks on MNIST get more than 95% right. Those with weight decay do not (RG-I-a), "
-    "so they say nothing about the paper's. Those without it do, and were left out, although the text that we have lost the value of the "
-    "decay. "
-    "A mean must also hold over the lines at which the networks are measured, because they share them.",
+    "so they say nothing about the paper's. Those without it do, and were left out, although the text that we have "
+    "lost the value of the decay. A mean must also hold over the lines at which the networks are measured, because "
+    "they share them.",
     "of networks with weight decay alone, whatever their accuracy, and by the interval over networks",
 )
 _PAIRS = (
