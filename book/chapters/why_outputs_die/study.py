@@ -90,9 +90,11 @@ STUDIES = by_name(
     Plan("mnist-remedies", architectures=("ReLU2", "ReLU2-Neg"), scalings=BOTH,
          **MNIST | SMALL | {"recipes": tuple(REMEDIES.values())[1:]},
          title="three gentler starts and Adam, of ReLU2 and ReLU2-Neg, 10,000 images, 1,000 steps"),
-    Plan("mnist-first-steps", architectures=("ReLU2",), scalings=("raw",), first_seed=140, light=True,
-         **MNIST | SMALL | {"steps": 10, "seeds_per_block": 4, "recipes": tuple(MOVES.values())},
-         title="ReLU2 with one of its layers held still, ten steps, seeds 140 to 159"),
+    *(Plan(name, architectures=("ReLU2",), scalings=("raw",), light=True,
+           **MNIST | SMALL | {"steps": 10, "seeds_per_block": 4, "recipes": tuple(MOVES.values())}
+           | {"first_seed": first, "seeds": seeds},
+           title=f"ReLU2 with one of its layers held still, ten steps, seeds {first} to {first + seeds - 1}")
+      for name, first, seeds in (("mnist-first-steps", 140, 20), ("mnist-first-steps-2", 160, 80))),
     PhaseGrid("mnist-rates", architectures=SIX, scalings=BOTH,
               **MNIST | SMALL | {"seeds": 3, "images": 4000, "steps": 500, "seeds_per_block": 1},
               curvatures=(0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0), preactivations=(0.1, 1.0, 10.0, 100.0),
