@@ -40,6 +40,11 @@ def _gains(large, small) -> dict:
     }  # fmt: skip
 
 
+def _moved(hidden, outputs) -> dict:
+    """Percent of outputs inactive where only one layer moves; where both do, 90."""
+    return {"hidden weights": hidden + WIGGLE, "output weights": outputs + WIGGLE / 10, "both layers": 90.0}
+
+
 def _brier(overall, scaling) -> dict:
     """Six settings, at which the scores of the baselines exceed the map's by so much."""
     wiggle = np.resize([-0.01, 0.01], 6)
@@ -61,6 +66,13 @@ OUTCOMES = {
         (_without_inactive(10 + WIGGLE), "unclear"),
         (_without_inactive(2 + 50 * HALF + NARROW, inactive=10.0 * HALF), "holds"),  # the others are not asked
         (_without_inactive(2 + NARROW, inactive=10.0 * (np.arange(20) > 3)), "unclear"),  # only four are
+    ],
+    "OWN-1-b": [
+        (_moved(80, 3), "holds"),
+        (_moved(20, 3), "fails"),
+        (_moved(80, 30), "fails"),
+        (_moved(45, 3), "unclear"),
+        (_moved(80, 9), "unclear"),
     ],
     "LAW-a": [
         (_six(), "holds"),

@@ -13,7 +13,7 @@ all its seeds are there, so that nobody stops at a verdict.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ import pandas as pd
 
 from book.claims.rules import ABOVE_0, BELOW_0, Arm, Part
 from book.measures.classifiers.parts import CATASTROPHE
+from book.measures.classifiers.study import Recipe
 from book.measures.tables import Tables
 from support.networks.data import title
 
@@ -162,6 +163,26 @@ def elsewhere(rates: str, *studies: str) -> Callable[[Tables], list[Arm]]:
     return lambda tables: [made(tables, study) for study in studies]
 
 
+def by_what_moves(study: str, moves: Mapping[str, Recipe]) -> Callable[[Tables], list[Arm]]:
+    """A row for each seed of a study, a column for each of these recipes: inactive outputs in the end, in percent.
+
+    An output is inactive if it is active on under 1% of the training images.
+    """
+    names = {(recipe.rate, recipe.first_weight_rate or recipe.rate): name for name, recipe in moves.items()}
+
+    def made(tables: Tables) -> list[Arm]:
+        table = tables[study]
+        if len(table):
+            rates = zip(table["rate"], table["first_weight_rate"].astype(float).fillna(table["rate"]), strict=True)
+            table = table.assign(moves=[names[of] for of in rates])
+            table = table[table.groupby("seed")["moves"].transform("size") == len(moves)]
+        by_seed = table.pivot(index="seed", columns="moves", values="inactive, train") if len(table) else table
+        (scaling,) = tables.studies[study].scalings
+        return [_arm(tables, [study], {"input scaling": scaling}, by_seed, table)]
+
+    return made
+
+
 def _data(tables: Tables, study: str) -> dict[str, str]:
     return {"data": tables.studies[study].data.removeprefix("folder:")}
 
@@ -230,6 +251,17 @@ def predicts_better_than(baseline: str) -> Part:
         "Brier score",
         f"Brier score, {baseline} - map > 0",
         fixed=True,  # the unit is the setting: more seeds do not help
+    )
+
+
+def share_of_both(moves: str, times: float, accepts: tuple[float, float], than: str) -> Part:
+    """The inactive outputs where only this layer moves, minus `times` those where both do, in percent of outputs."""
+    return Part(
+        f"where only the {moves} move, {{{moves}:.0f}}% become inactive, where both do {{both layers:.0f}}%",
+        lambda t: t[moves] - times * t["both layers"],
+        accepts,
+        "percent of outputs",
+        f"inactive where only the {moves} move: {than}",
     )
 
 

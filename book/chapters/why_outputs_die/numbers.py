@@ -8,6 +8,7 @@ import pandas as pd
 
 from book.chapters.settings import SOURCE_RATE
 from book.chapters.why_outputs_die import figures, law
+from book.chapters.why_outputs_die.study import MOVES
 from book.chapters.why_outputs_die.tables import PAIR, recorded
 from book.claims.numbers import Number
 from book.claims.statistics import Estimate, mean_interval
@@ -17,6 +18,11 @@ from book.measures.tables import Tables
 from support.training.classifiers.specs import RARE
 
 WORDS = {10: "small", 100: "middle", 1000: "large"}  # step size -> how the text calls it
+
+
+def _first_steps(tables: Tables, moves: str) -> Estimate:
+    (arm,) = law.by_what_moves("mnist-first-steps-2", MOVES)(tables)
+    return mean_interval(arm.table[moves], within=(0, 100))
 
 
 def _pairs(tables: Tables, size: int, scaling: str) -> pd.DataFrame:
@@ -91,6 +97,10 @@ NUMBERS = {
         f"variance of accuracy that step size and start explain on the map, {network}",
         partial(_explained, network=network), "%")
        for network in PAIR},
+    **{f"first-steps-{moves.replace(' ', '-')}": Number(
+        f"mean share of ReLU2's outputs inactive after ten steps where these alone move: {moves}",
+        partial(_first_steps, moves=moves), "%")
+       for moves in MOVES},
     **{f"largest-steps-{scaling}": Number(
         f"mean accuracy of ReLU2-Neg on the map at step size 10,000, from preactivations of 0.1, {scaling} pixels",
         partial(_largest_steps, scaling=scaling), "%")

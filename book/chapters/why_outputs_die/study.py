@@ -69,6 +69,12 @@ REMEDIES = {
     "both": Recipe(0.001, warmup=500, initialisation="centred-head"),
     "Adam": Recipe(0.001, optimiser="adam"),
 }
+STILL = 1e-12  # a rate at which nothing moves in ten steps
+MOVES = {  # what moves
+    "both layers": Recipe(0.001),
+    "hidden weights": Recipe(STILL, first_weight_rate=0.001),
+    "output weights": Recipe(0.001, first_weight_rate=STILL),
+}
 MNIST_SIZES = (("raw", 2476871.878964536, 7282.967690199828), ("standardised", 249.10872258394932, 1.0))
 DIGITS_SIZES = (("raw", 2681.5, 60.166), ("standardised", 31.438, 1.0))
 CIFAR_SIZES = (("raw", 48_197_000.0, 18643.0), ("standardised", 881.73, 1.0))
@@ -84,6 +90,11 @@ STUDIES = by_name(
     Plan("mnist-remedies", architectures=("ReLU2", "ReLU2-Neg"), scalings=BOTH,
          **MNIST | SMALL | {"recipes": tuple(REMEDIES.values())[1:]},
          title="three gentler starts and Adam, of ReLU2 and ReLU2-Neg, 10,000 images, 1,000 steps"),
+    *(Plan(name, architectures=("ReLU2",), scalings=("raw",), light=True,
+           **MNIST | SMALL | {"steps": 10, "seeds_per_block": 4, "recipes": tuple(MOVES.values())}
+           | {"first_seed": first, "seeds": seeds},
+           title=f"ReLU2 with one of its layers held still, ten steps, seeds {first} to {first + seeds - 1}")
+      for name, first, seeds in (("mnist-first-steps", 140, 20), ("mnist-first-steps-2", 160, 80))),
     PhaseGrid("mnist-rates", architectures=SIX, scalings=BOTH,
               **MNIST | SMALL | {"seeds": 3, "images": 4000, "steps": 500, "seeds_per_block": 1},
               curvatures=(0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0), preactivations=(0.1, 1.0, 10.0, 100.0),
