@@ -17,6 +17,7 @@ import pytest
 import torch
 from torch import nn
 from torch.nn.utils import prune
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
@@ -140,6 +141,19 @@ def test_the_units_of_a_recurrent_layer_are_its_outputs_at_any_time():
     shares = active_shares(Network(model, x, y))
     assert list(shares) == ["parts.layer", "outputs"]
     assert shares["parts.layer"].tolist() == [1, 1, 1, 1, 1, 0]
+
+    def packed(parts, x):  # the last sequences are shorter by two
+        long = [x.shape[1] - 2 * (i >= len(x) // 2) for i in range(len(x))]
+        states, _ = parts["layer"](pack_padded_sequence(x, long, batch_first=True))
+        return parts["head"](pad_packed_sequence(states, batch_first=True)[0][:, 0])
+
+    network = Network(Any(packed, **model.parts), x, y)
+    assert active_shares(network)["parts.layer"].tolist() == [1, 1, 1, 1, 1, 0]
+
+
+def test_one_number_for_all_inputs_is_refused():
+    with pytest.raises(ValueError, match="the model gives one number for all inputs; wanted one output a class"):
+        Network(Any(lambda parts, x: parts["first"](x).mean(), first=nn.Linear(4, 3)), *sequences())
 
 
 def number(parts, x):

@@ -21,11 +21,13 @@ def channels(model: nn.Module, shape: torch.Size) -> str:
 
 
 def only_tensors(made: Any) -> None:
-    """Raises ValueError for outputs that are no tensor of real numbers."""
+    """Raises ValueError for outputs that are no tensor of real numbers with a row an input."""
     if not isinstance(made, Tensor):
         raise ValueError(f"the model gives {type(made).__name__} in place of a tensor; wrap it to return one")
     if not made.is_floating_point():
         raise ValueError(f"the model gives {made.dtype}; wrap it to return one real number a class, such as .abs()")
+    if not made.ndim:
+        raise ValueError("the model gives one number for all inputs; wanted one output a class, (N, C)")
 
 
 def check_fit(outputs: Tensor, tried: int, inputs: int, labels: Tensor, names: list[str]) -> bool:

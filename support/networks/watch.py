@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 from torch.utils._python_dispatch import TorchDispatchMode
 
 ACTIVATIONS = ("relu", "clamp_min", "threshold", "hardtanh", "leaky_relu", "elu", "gelu", "silu", "mish", "sigmoid")
@@ -57,8 +58,10 @@ class Watch(TorchDispatchMode):
             return
         self.seen[name] = ((values != 0).any(-1).sum(0), values.amin((0, 2)).double(), values.amax((0, 2)).double())
 
-    def _note_states(self, part: Any, states: Tensor) -> None:
-        """Notes the outputs of a recurrent layer at all times."""
+    def _note_states(self, part: Any, states: Any) -> None:
+        """Notes the outputs of a recurrent layer at all times; those of a packed sequence are padded with 0."""
+        if isinstance(states, PackedSequence):
+            states = pad_packed_sequence(states, part.batch_first)[0]
         if states.ndim == 3:
             states = (states if part.batch_first else states.transpose(0, 1)).mT
         if len(states) == self.inputs:
