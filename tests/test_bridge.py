@@ -140,17 +140,16 @@ SINUSOID = task("sinusoid")
 RULERS = toys.rulers(SINUSOID)
 
 
-def test_a_network_s_circle_has_the_area_of_the_class_and_abs_has_one_shape_for_all():
+def test_the_hypothesis_is_most_sensitive_across_a_class_and_abs_has_one_direction_for_all():
     data = toys.toy(toys.TWO)
     panels = {title: [toys.network(data, f"{title}, linear head", steps=20)] for title in ("Abs", "tanh")}
-    wanted, *drawn = pictures.turned_figure(data, {"wanted": [], **panels}).axes
-    for ax in (wanted, *drawn):
-        classes, circles = ax.patches[:4:2], ax.patches[1:4:2]
-        areas = [[patch.width * patch.height for patch in of] for of in (classes, circles)]
-        assert areas[1] == pytest.approx(areas[0])
-    shapes = [[patch.width / patch.height for patch in ax.patches[1:4:2]] for ax in drawn]
-    assert np.ptp(shapes[0]) < 1e-9 < np.ptp(shapes[1])
-    assert [patch.angle for patch in wanted.patches[1::2]] == [patch.angle for patch in wanted.patches[::2]]
+    wanted, *drawn = pictures.directions_figure(data, {"wanted": [], **panels}).axes
+    lines = [[np.diff(line.get_xydata(), axis=0)[0] for line in ax.lines] for ax in (wanted, *drawn)]
+    for line, g in zip(lines[0], data.gaussians, strict=True):
+        assert abs(line @ torch.linalg.eigh(g.covariance)[1][:, 1].numpy()) < 1e-9
+    assert np.allclose(*lines[1]) and not np.allclose(*lines[2], atol=0.01)
+    assert pictures.most_sensitive(torch.eye(2)).norm() == 0
+    assert pictures.most_sensitive(torch.diag(torch.tensor([1.0, 9.0]))).abs().tolist() == pytest.approx([0, 2 / 3])
 
 
 def test_training_leads_away_from_the_rulers_of_classes_that_lie_end_to_end():

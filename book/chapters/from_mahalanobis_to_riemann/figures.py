@@ -85,25 +85,25 @@ def geodesics() -> None:
 
 
 def shapes() -> None:
-    """What twelve classifiers call round, before and after training, beside the shapes of their classes."""
+    """Where twelve classifiers are most sensitive, before and after training, beside the shapes of their classes."""
     toy, starts = toys.toy(toys.TWO), range(12)
     before, after = ([toys.network(toy, "ReLU, linear head", s, steps) for s in starts] for steps in (0, 400))
     panels = {
-        "Hypothesis:\nmetric of the class": [],
-        "Before training:\nany direction": before,
-        "After training:\nmost turned away": after,
+        "Hypothesis:\nacross the class": [],
+        "Before training:\nin any direction": before,
+        "After training:\nmost along the class": after,
     }
     show(
-        pictures.turned_figure(toy, panels),
+        pictures.directions_figure(toy, panels),
         name="fig-shapes",
         title="After training most layers are more sensitive along a class than across it. The hypothesis says: "
         "less.",
-        caption="Two classes are long and lie nearly end to end. A black ellipse is the metric of a hidden layer, on "
-        f"average over the class. Where it is narrow, the layer is sensitive. {len(starts)} networks, one of them "
-        "bold. (A toy, 300 points, 32 ReLUs, 400 steps of Adam)",
-        alt="Three panels with two long grey ellipses that nearly point to each other. By the hypothesis black "
-        "outlines lie on them. Before training the outlines are rounder and point anywhere. After it most are long "
-        "across the grey ellipses, and short along them.",
+        caption="Two classes are long and lie nearly end to end. A line is the direction in which a hidden layer is "
+        "most sensitive, on average over the class; the longer it is, the less sensitive the layer is across it. "
+        f"{len(starts)} networks, one of them bold. (A toy, 300 points, 32 ReLUs, 400 steps of Adam)",
+        alt="Three panels with two long grey ellipses that nearly point to each other. By the hypothesis a long line "
+        "stands across each of them. Before training short lines point anywhere. After it longer lines point mostly "
+        "along the grey ellipses.",
     )
 
 

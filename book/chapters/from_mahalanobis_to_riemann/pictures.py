@@ -50,13 +50,14 @@ def geodesics_figure(panels: dict[str, tuple]):
     return fig
 
 
-def turned_figure(data: Toy, panels: dict[str, list[nn.Sequential]]):
-    """The ellipses of two classes, filled, and over them the unit circles of hidden layers, each with the same area.
+def directions_figure(data: Toy, panels: dict[str, list[nn.Sequential]]):
+    """The ellipses of two classes, and over them the direction in which each hidden layer is most sensitive.
 
-    The metrics are means over a class. The last panel has the first network's boundary. panels: title -> networks,
-    the first of which is drawn bold; without one, the rulers of the classes.
+    A line is the longer, the less sensitive the layer is across it, and none where all directions count alike. The
+    metrics are means over a class. The last panel has the first network's boundary. panels: title -> networks, the
+    first of which is drawn bold; without one, the rulers of the classes.
     """
-    fig, axes = figures.subplots(1, len(panels), height=2.3, squeeze=False, sharex=True, sharey=True)
+    fig, axes = figures.subplots(1, len(panels), height=2.1, squeeze=False, sharex=True, sharey=True)
     fig.set_layout_engine("compressed")
     for ax, (title, networks) in zip(axes[0], panels.items(), strict=True):
         for c, g in enumerate(data.gaussians):
@@ -64,17 +65,21 @@ def turned_figure(data: Toy, panels: dict[str, list[nn.Sequential]]):
             members = data.x[data.labels == c]
             metrics = [pullback_metric(network[:2], members).mean(0) for network in networks] or [g.precision]
             for number, metric in enumerate(metrics):
-                width = 0.4 if number else 2.0
-                _circles(ax, g.mean[None], metric[None], _longer(g, metric), fill=False, linewidth=width)
-        ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlim=(-3.8, 3.8), ylim=(-2.3, 2.7))
+                half = 1.6 * most_sensitive(metric)
+                ax.plot(*torch.stack([g.mean - half, g.mean + half]).T, "-k", linewidth=0.7 if number else 3)
+        ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlim=(-3.8, 3.8), ylim=(-0.9, 2.9))
         ax.grid(visible=False)
     _boundary(ax, networks[0])
-    said = "bold: narrow along the class,\nso sensitive that way"
-    ax.text(0, -1.0, said, ha="center", va="top", fontsize=8, bbox=figures.PLATE)
-    looks = [Patch(color=CLASS), Line2D([], [], color="black", linewidth=2), Line2D([], [], color=BOUNDARY)]
-    names = ["shape of a class", "metric of the hidden layer", "boundary"]
+    looks = [Patch(color=CLASS), Line2D([], [], color="black", linewidth=3), Line2D([], [], color=BOUNDARY)]
+    names = ["a class", "where the layer is most sensitive", "boundary"]
     fig.legend(looks, names, loc="outside lower center", ncols=3)
     return fig
+
+
+def most_sensitive(metric: torch.Tensor) -> torch.Tensor:
+    """The direction in which a metric in the plane is largest, of length 1 - (least stretch / largest): (2,)."""
+    values, vectors = torch.linalg.eigh(metric)
+    return vectors[:, 1] * (1 - (values[0] / values[1]) ** 0.5)
 
 
 def toy_figure(data: Toy, networks: dict[str, nn.Sequential]):

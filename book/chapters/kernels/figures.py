@@ -20,7 +20,7 @@ def ideas() -> None:
             machines,
             rounds,
             {
-                "Magnify the boundary:\nno clear gain": "Why? On pairs of digits\nhardly any magnifying\nwas chosen.",
+                "Magnify the boundary:\nno clear gain": "Why? Held-out digits\nchose almost no\nmagnifying.",
                 "Learn directions, toy:\nerrors fall": "Why? Only two of ten\ndirections matter.",
                 "Learn directions, images:\nerrors rise": "Why? Perhaps because\nmany directions matter.",
             },

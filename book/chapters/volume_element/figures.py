@@ -71,10 +71,9 @@ def bumps() -> None:
         title="Between two images the bump is there before training, also if both are of one class.",
         caption="Height: how much longer a small step becomes than at the two images, on average over "
         f"{directions} directions and all pairs. Thin: one network. Thick: all. Arrows: the gap between "
-        f"both kinds. (MNIST, {mnist.study.steps} epochs, {mnist.study.pairs} pairs of images, "
-        f"{len(bare.networks())} networks without decay, {without:.0f}% right, and "
-        f"{len(mnist.networks())} with it, {with_decay:.0f}% right; {results.FIRST_JUDGED[bare.name]} pilot "
-        "networks are left out; before: those with decay)",
+        f"both kinds. (MNIST, {mnist.study.steps} epochs, {mnist.study.pairs} pairs of images a network; "
+        f"{len(bare.networks())} networks without decay, {without:.0f}% right; {len(mnist.networks())} with it, "
+        f"{with_decay:.0f}% right, also in the left panel)",
         alt="Three panels with a solid and a dashed bump each. Before training both are high, and the solid one is "
         "slightly higher. After training without decay the solid one is much higher than before, and the dashed one "
         "about as high as before. With decay both are lower, the dashed one much more.",

@@ -44,8 +44,8 @@ def sign_turns() -> None:
         title="Distances lead when the steps are large, and not when they are small.",
         caption="Dots: pairs of networks, by how many test images in a hundred ReLU2-Neg (distances) gets right more "
         "than ReLU2 (amounts). Triangles and bars: mean and 95% interval. The paper's own two step sizes lie outside "
-        f"the picture (arrows). (MNIST, first 10,000 images, 1,000 steps, {pairs} pairs of each kind, at "
-        "100 those of an earlier test; for both scalings the hidden units start with equally large values)",
+        f"the picture (arrows). (MNIST, first 10,000 images, 1,000 steps, {pairs} pairs of each "
+        "kind)",
         alt="Leads at three step sizes. At 10 both means lie below zero, and the interval of the raw inputs includes "
         "zero. At 100 both intervals include zero. At 1,000 both means lie near 60 points, far above it.",
     )
