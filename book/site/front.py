@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from book import chapters
+from book.chapters.volume_element.results import ARMS, FIRST_JUDGED
 from book.figures import film
 from book.figures.figures import show
 from book.measures.residual import lines
@@ -24,7 +25,8 @@ CIFAR = {"deep-resnet34": "ResNet-34, CIFAR-10", "deep-resnet10": "ResNet-10, CI
 
 def _runs(study: str) -> list[Record]:
     """The recorded networks of a study that learned true labels with the paper's activation."""
-    runs = chapters.tables().runs(chapters.studies()[study])
+    first = {ARMS[name]: seed for name, seed in FIRST_JUDGED.items()}.get(study, 0)  # those before are pilots
+    runs = [run for run in chapters.tables().runs(chapters.studies()[study]) if run.spec.seed >= first]
     return [run for run in runs if run.spec.labels == "true" and getattr(run.spec, "activation", "gelu") == "gelu"]
 
 

@@ -99,8 +99,8 @@ def shapes() -> None:
         title="After training most layers are more sensitive along a class than across it. The hypothesis says: "
         "less.",
         caption="Two classes are long and lie nearly end to end. A line is the direction in which a hidden layer is "
-        "most sensitive, on average over the class; the longer it is, the less sensitive the layer is across it. "
-        f"{len(starts)} networks, one of them bold. (A toy, 300 points, 32 ReLUs, 400 steps of Adam)",
+        "most sensitive, on average over the class. Long: far more sensitive along it than across it. Short: nearly "
+        f"alike. {len(starts)} networks, one of them bold. (A toy, 300 points, 32 ReLUs, 400 steps of Adam)",
         alt="Three panels with two long grey ellipses that nearly point to each other. By the hypothesis a long line "
         "stands across each of them. Before training short lines point anywhere. After it longer lines point mostly "
         "along the grey ellipses.",

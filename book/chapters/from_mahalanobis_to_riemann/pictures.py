@@ -65,7 +65,7 @@ def directions_figure(data: Toy, panels: dict[str, list[nn.Sequential]]):
             members = data.x[data.labels == c]
             metrics = [pullback_metric(network[:2], members).mean(0) for network in networks] or [g.precision]
             for number, metric in enumerate(metrics):
-                half = 1.6 * most_sensitive(metric)
+                half = 2.2 * most_sensitive(metric)
                 ax.plot(*torch.stack([g.mean - half, g.mean + half]).T, "-k", linewidth=0.7 if number else 3)
         ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlim=(-3.8, 3.8), ylim=(-0.9, 2.9))
         ax.grid(visible=False)
@@ -87,7 +87,7 @@ def toy_figure(data: Toy, networks: dict[str, nn.Sequential]):
 
     These are of the metric at the points of a grid, with one length. The ellipses reach 1.5 standard deviations.
     """
-    fig, axes = figures.subplots(1, len(networks), height=2.5, squeeze=False, sharex=True, sharey=True)
+    fig, axes = figures.subplots(1, len(networks), height=2.1, squeeze=False, sharex=True, sharey=True)
     grid = torch.cartesian_prod(_side(3.8, 9), _side(3.8, 9) + 1.0)
     for ax, (title, network) in zip(axes[0], networks.items(), strict=True):
         _boundary(ax, network)

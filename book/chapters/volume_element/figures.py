@@ -69,9 +69,9 @@ def bumps() -> None:
         pictures.profiles_figure(panels),
         name="fig-volume-bumps",
         title="Between two images the bump is there before training, also if both are of one class.",
-        caption="Height: how much longer a small step becomes than at the two images, on average over "
-        f"{directions} directions and all pairs. Thin: one network. Thick: all. Arrows: the gap between "
-        f"both kinds. (MNIST, {mnist.study.steps} epochs, {mnist.study.pairs} pairs of images a network; "
+        caption="Height: how much longer a small step becomes than at the two images, averaged over all "
+        f"directions in which pixels vary ({directions}), pairs and networks (thin: one network). Arrows: the gap "
+        f"between both kinds. (MNIST, {mnist.study.steps} epochs, {mnist.study.pairs} pairs of images a network; "
         f"{len(bare.networks())} networks without decay, {without:.0f}% right; {len(mnist.networks())} with it, "
         f"{with_decay:.0f}% right, also in the left panel)",
         alt="Three panels with a solid and a dashed bump each. Before training both are high, and the solid one is "
