@@ -87,7 +87,7 @@ def toy_figure(data: Toy, networks: dict[str, nn.Sequential]):
 
     These are of the metric at the points of a grid, with one length. The ellipses reach 1.5 standard deviations.
     """
-    fig, axes = figures.subplots(1, len(networks), height=2.1, squeeze=False, sharex=True, sharey=True)
+    fig, axes = figures.subplots(1, len(networks), height=2.5, squeeze=False, sharex=True, sharey=True)
     grid = torch.cartesian_prod(_side(3.8, 9), _side(3.8, 9) + 1.0)
     for ax, (title, network) in zip(axes[0], networks.items(), strict=True):
         _boundary(ax, network)
