@@ -345,8 +345,8 @@ _MUST_PASS = (
     "of networks with weight decay alone, whatever their accuracy, and by the interval over networks",
 )
 _PAIRS = (
-    "The networks share their twelve pairs of images, so that an interval over networks says nothing of other pairs. "
-    "Now the wider of both intervals judges.",
+    "The networks choose their twelve pairs among the same images, so that an interval over networks says nothing of "
+    "other pairs. Now the wider of both intervals judges.",
     "by the interval over networks alone",
 )
 _TODAY = {"date": "2026-11-28"}
