@@ -55,8 +55,8 @@ def rulers() -> None:
         name="fig-rulers",
         title="Three rulers for one task. Only the third changes from place to place.",
         caption="Task: tell points above a wave from points below. Ellipses: steps that the ruler takes to be "
-        "equally long, each by itself. Colour: where it magnifies more (purple) or less (orange) than at its median."
-        "  Green: the predicted boundary. "
+        "equally long, each by itself. Colour: where it magnifies more (purple) or less (orange) than at its median. "
+        "Green: the predicted boundary. "
         "(400 points, 32 units, one network)",
         alt="Three panels. Left, a straight boundary and equal wide ellipses on an even ground. Middle, a wavy "
         "boundary and equal tall thin ellipses on an even ground. Right, a wavy boundary on a ground of hills and "
