@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from support.words import counted
 
+DATA = re.compile(r" (\((?:[^()]|\([^()]*\))*\))$")  # the last parentheses of a caption
 # what a caption says where the photographs are not at hand
 NO_IMAGES = "The images themselves are not at hand where this page was built, so only the curves are drawn. "
 INSTEAD = "scikit-learn's digits, which have no colours"
@@ -44,3 +45,14 @@ def escaped(text: str) -> str:
     folder:a\|b\_\<i\>
     """
     return re.sub(r"([\\`*_$<>|\[\]])", r"\\\1", text)
+
+
+def with_small_data(caption: str, more: str = "") -> str:
+    """The caption in Markdown, with the parentheses at its end, which describe its data, small and after all else.
+
+    >>> with_small_data("A line is a (small) network. (MNIST, n = 5)", " From chapter 2.")
+    'A line is a (small) network. From chapter 2. <small>(MNIST, n = 5)</small>'
+    """
+    if found := DATA.search(caption):
+        return f"{caption[: found.start()]}{more} <small>{found[1]}</small>"
+    return caption + more

@@ -561,13 +561,15 @@ def test_errors_are_drawn_by_round():
     pyplot.close("all")
 
 
-def test_both_ideas_start_at_the_plain_kernel():
+def test_both_ideas_are_drawn_against_the_plain_kernel():
     place = [(name, b, n) for name in ("toy", "digits", "MNIST, 1,000 images") for b in (0, 1) for n in range(6)]
     rounds = pd.DataFrame(place, columns=["data", "block", "round"])
     rounds["error"] = 20.0 - 3 * rounds["round"] + rounds["block"]
     titles = {"a": "because", "b": "of", "c": "this"}
-    glass, toy, images = pictures.ideas_figure(machines_table(), rounds, titles).axes
-    assert [line.get_ydata().tolist() for line in glass.lines] == [[4.0, 3.0]] * 2
+    arms = [{"name": n, "value": 1.0, "low": -0.2, "high": 1.8} for n in ("iris", "pairs of digits")]
+    glass, toy, images = pictures.ideas_figure(arms, rounds, titles).axes
+    bar, dot = glass.lines[:2]  # a gain of 1 is a change of -1
+    assert bar.get_ydata().tolist() == [0.2, -1.8] and dot.get_ydata().tolist() == [-1.0]
     assert toy.lines[-1].get_ydata().tolist() == pytest.approx([20.5, 17.5, 14.5, 11.5, 8.5, 5.5])
     assert len(images.lines) == 2 * 3  # two blocks and their mean, of MNIST and of the digits
     assert [toy.get_title(loc="left"), toy.texts[-1].get_text()] == ["b", "of"]

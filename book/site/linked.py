@@ -14,6 +14,7 @@ from pathlib import Path
 
 from book.claims import numbers
 from book.claims.numbers import Fact, Link
+from book.words import with_small_data
 
 PICTURE = re.compile(r"^\[[^\]]*\]\((\S*?(notebooks/\d\d_\w+)\.ipynb)#(fig-[a-z0-9-]+)\)$", re.MULTILINE)
 MARKED = re.compile(r'(<a class="number" href="[^"]*") data-fact="([^"]*)">(.*?)</a>', re.DOTALL)
@@ -75,7 +76,7 @@ def with_pictures(text: str, notebooks: Mapping[str, dict], assets: Path) -> str
         copy = f"{name}-of-{chapter}"  # the label itself stands in the chapter
         if (narrow := assets / "narrow" / f"{name}.svg").exists():
             shutil.copy(narrow, narrow.with_stem(copy))
-        told = f"{facts['caption']} From [chapter {int(chapter)}]({address})."
+        told = with_small_data(facts["caption"], f" From [chapter {int(chapter)}]({address}).")
         if "text/html" in data:  # readers turn it
             return f"```{{raw}} html\n{''.join(data['text/html'])}\n```\n\n:::{{div}} figcaption\n{told}\n:::"
         (assets / f"{copy}.svg").write_text("".join(data["image/svg+xml"]))

@@ -29,6 +29,7 @@ from book.records import files, kept
 from book.records.paths import HERE, notebooks
 from book.site import linked, offline, speed, stills
 from book.site.accounts import build_account, built, colophon, declared
+from book.words import with_small_data
 from support.folders import FROM
 from support.words import counted
 
@@ -333,7 +334,7 @@ def finish(notebook: dict) -> dict:
                     f"the cell of figure {figure['name']!r} shows {len(shown)} things; let it show one"
                 )
             metadata["mystnb"] = {
-                "figure": {"name": figure["name"], "caption": figure["caption"]},
+                "figure": {"name": figure["name"], "caption": with_small_data(figure["caption"])},
                 "image": {"alt": figure["alt"]},
             }
             if hidden := re.search(r"\*\*(.+?)\*\*", figure["caption"]):

@@ -50,16 +50,22 @@ def geodesics_figure(panels: dict[str, tuple]):
     return fig
 
 
-def directions_figure(data: Toy, panels: dict[str, list[nn.Sequential]]):
+def directions_figure(
+    data: Toy, panels: dict[str, list[nn.Sequential]], share: pd.DataFrame, title: str, even: float
+):
     """The ellipses of two classes, and over them the direction in which each hidden layer is most sensitive.
 
     A line is the longer, the less sensitive the layer is across it, and none where all directions count alike. The
-    metrics are means over a class. The last panel has the first network's boundary. panels: title -> networks, the
-    first of which is drawn bold; without one, the rulers of the classes.
+    metrics are means over a class. The last of these panels has the first network's boundary. A further one, with the
+    title, has each network's share of sensitivity in the directions that separate classes.
+
+    Args:
+        panels: title -> networks, the first of which is drawn bold; without one, the rulers of the classes.
+        share: a row for each network, its columns are the times: percent.
+        even: the share of a layer to which all directions are alike, percent.
     """
-    fig, axes = figures.subplots(1, len(panels), height=2.1, squeeze=False, sharex=True, sharey=True)
-    fig.set_layout_engine("compressed")
-    for ax, (title, networks) in zip(axes[0], panels.items(), strict=True):
+    fig, axes = figures.subplots(1, len(panels) + 1, height=2.3, width_ratios=(*[1.0] * len(panels), 0.75))
+    for ax, (heading, networks) in zip(axes[:-1], panels.items(), strict=True):
         for c, g in enumerate(data.gaussians):
             _circles(ax, g.mean[None], g.precision[None], _longer(g, g.precision), color=CLASS)
             members = data.x[data.labels == c]
@@ -67,13 +73,27 @@ def directions_figure(data: Toy, panels: dict[str, list[nn.Sequential]]):
             for number, metric in enumerate(metrics):
                 half = 2.2 * most_sensitive(metric)
                 ax.plot(*torch.stack([g.mean - half, g.mean + half]).T, "-k", linewidth=0.7 if number else 3)
-        ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlim=(-3.8, 3.8), ylim=(-0.9, 2.9))
+        ax.set(title=heading, aspect="equal", xticks=[], yticks=[], xlim=(-3.8, 3.8), ylim=(-1.9, 3.9))
         ax.grid(visible=False)
-    _boundary(ax, networks[0])
+    _boundary(axes[-2], networks[0])
+    _shares(axes[-1], share, title, even)
     looks = [Patch(color=CLASS), Line2D([], [], color="black", linewidth=3), Line2D([], [], color=BOUNDARY)]
     names = ["a class", "where the layer is most sensitive", "boundary"]
     fig.legend(looks, names, loc="outside lower center", ncols=3)
     return fig
+
+
+def _shares(ax, share: pd.DataFrame, title: str, even: float) -> None:
+    """Draws a thin line for each row of shares in percent, over the columns, their mean bold, and an even share."""
+    ax.plot(share.T.to_numpy(), color=GREY, linewidth=0.5)
+    ax.plot(share.mean().to_numpy(), "-ok", linewidth=2.2)
+    for x, value in enumerate(share.mean()):
+        ax.text(x, share.iloc[:, x].max() + 1, f"{value:.0f}%", ha="center", fontsize=9, weight="bold")
+    ax.axhline(even, color="black", linestyle="--", linewidth=1)
+    ax.text(0.99, even - 1, "all alike", fontsize=9, va="top", ha="right", transform=ax.get_yaxis_transform())
+    ax.set(title=title, xlim=(-0.45, share.shape[1] - 0.5), ylim=(30, 70))
+    ax.set_xticks(range(share.shape[1]), share.columns)
+    ax.set_yticks(ticks := range(30, 71, 10), [f"{tick}%" for tick in ticks])
 
 
 def most_sensitive(metric: torch.Tensor) -> torch.Tensor:

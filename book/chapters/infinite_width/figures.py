@@ -18,12 +18,12 @@ def signs() -> None:
         name="fig-signs",
         title="In a layer of GELU the growth of circles slows down again. There its curvature is positive.",
         caption="Circles around the origin, measured by an infinitely wide layer: by how much do they grow faster, "
-        "for each unit outward, than on a flat sheet? Blue: the curvature is negative. Red: positive. Thin lines "
-        "are examples of the paper. (Formulas; two dimensions, weight variance 1; bias variance 1 for the powers, "
+        "for each unit outward, than on a flat sheet? The scales of the panels differ. Blue: the curvature is "
+        "negative. Red: positive. (Formulas; two dimensions, weight variance 1; bias variance 1 for the powers, "
         "else 0)",
-        alt="The lines of erf and of the two monomials rise, without turning back, to 129, 14 and 31 percent; "
-        "all three are blue. That of GELU rises in blue to 1.4 percent, and falls in red from 0.55 on. "
-        "ReLU stays at 0. Beside it a blue saddle and a red cap, with circles.",
+        alt="Left, the lines of erf and of two monomials rise, without turning back, to 129, 14 and 31 percent; "
+        "all three are blue. Middle, that of GELU rises in blue to 1.4 percent, and falls in red from 0.55 on. "
+        "ReLU stays at 0. Right, a blue saddle and a red cap, with circles.",
     )
 
 

@@ -22,34 +22,40 @@ NEGATIVE, POSITIVE = "#2166ac", "#b2182b"  # curvature, as the ends of the maps'
 
 
 def signs_figure(radii: Tensor, layers: dict[str, Wide]):
-    """By how much circles around the origin grow faster than on a flat sheet; the last layer is bold.
+    """By how much circles around the origin grow faster than on a flat sheet; the last layer has a panel of its own.
 
     The stretch s along a ray over that across it gives the growth, (s + 1/s) / 2 of that on a flat sheet, in two
-    dimensions. The curvature is negative where it rises (blue) and positive where it falls (red). Beside it a saddle
-    and a cap, each with a circle.
+    dimensions. The curvature is negative where it rises (blue) and positive where it falls (red). Beside each panel
+    what its line bends like: a saddle and a cap, each with circles.
     """
-    fig, axes = figures.subplots(2, 2, height=4.2, width_ratios=(1.5, 1))
+    fig, axes = figures.subplots(2, 3, height=3.4, width_ratios=(1, 1, 0.6))
     grid, end = axes[0, 0].get_gridspec(), float(radii[-1])
     for ax in axes.flat:
         ax.remove()
-    left = fig.add_subplot(grid[:, 0])
+    several, one = (fig.add_subplot(grid[:, column]) for column in (0, 1))
     for name, layer in layers.items():
         bold, ratio = name == list(layers)[-1], layer.stretch_ratio(radii).numpy()
         faster, positive = 100 * ((ratio + 1 / ratio) / 2 - 1), layer.ricci(radii).numpy() > 0
         for colour, where in ((NEGATIVE, ~positive), (POSITIVE, positive)):
             where = where | np.r_[False, where[:-1]]  # one point more, so that the pieces of a line meet
-            left.plot(radii, np.where(where, faster, np.nan), color=colour, linewidth=3 if bold else 1.5)
+            look = {"color": colour, "linewidth": 3 if bold else 1.7}
+            (one if bold else several).plot(radii, np.where(where, faster, np.nan), **look)
         if not bold:
-            left.text(1.03 * end, faster[-1], name, va="center", color=NEGATIVE)
-    left.text(0.47 * end, 0.5, f"{list(layers)[-1]} falls:\nsphere", color=POSITIVE, weight="bold", fontsize=9)
-    left.text(0.03 * end, 60, "rising: saddle", color=NEGATIVE, weight="bold", fontsize=9)
-    left.text(0.1 * end, 0.013, "ReLU: 0, as on a flat sheet", fontsize=9)
-    left.set(title="circles grow faster by ...", xlabel="distance from the origin $|x|$", yscale="log")
-    left.set_yticks([0.01, 0.1, 1, 10, 100], ["0.01%", "0.1%", "1%", "10%", "100%"])
-    left.minorticks_off()
-    left.set(xlim=(0, 1.2 * end), ylim=(0.01, 300), xticks=range(int(end) + 1))
-    _surface(fig.add_subplot(grid[0, 1], projection="3d"), -1, NEGATIVE, "saddle: circles grow\nfaster and faster")
-    _surface(fig.add_subplot(grid[1, 1], projection="3d"), 1, POSITIVE, "sphere: they grow\nmore and more slowly")
+            several.text(1.03 * end, faster[-1], name, va="center", color=NEGATIVE)
+    several.set(title="the paper's examples:\nlines rise, so saddles", ylabel="circles grow faster by")
+    one.set(title=f"{list(layers)[-1]}: the line falls again,\nso a sphere")
+    for ax, step in ((several, 50), (one, 0.5)):
+        top = ax.get_ylim()[1]
+        ax.axhline(0, color="black", linewidth=1.2)
+        ax.text(0.03 * end, -0.02 * top, "ReLU: 0, a flat sheet", fontsize=9, va="top")
+        ax.set_yticks(ticks := np.arange(0, top, step), [f"{tick:g}%" for tick in ticks])
+        ax.set(xlabel="distance from the origin", xlim=(0, 1.2 * end), ylim=(-0.1 * top, top))
+        ax.set_xticks(range(int(end) + 1))
+    words = {"fontsize": 9, "weight": "bold"}
+    several.text(0.15 * end, 0.5 * several.get_ylim()[1], "saddles", color=NEGATIVE, **words)
+    one.text(0.4 * end, 0.5 * one.get_ylim()[1], "sphere", color=POSITIVE, **words)
+    _surface(fig.add_subplot(grid[0, 2], projection="3d"), -1, NEGATIVE, "saddle: circles\ngrow faster\nand faster")
+    _surface(fig.add_subplot(grid[1, 2], projection="3d"), 1, POSITIVE, "sphere: more and\nmore slowly")
     return fig
 
 

@@ -13,26 +13,24 @@ TAU = "τ = {:g} σ/√d"  # in titles
 
 def ideas() -> None:
     """What both ideas do to the test error: magnifying, and learning directions."""
-    machines, rounds = table("kernel-machines"), table("kernel-rounds")
+    rounds = table("kernel-rounds")
     blocks = rounds.groupby("data")["block"].nunique()
+    why = {
+        "Magnify the boundary:\nno clear gain": "0 is the plain kernel.\nEvery bar crosses it:\nno gain is sure.",
+        "Learn directions, toy:\nerrors fall": "Why? Only two of ten\ndirections matter.",
+        "Learn directions, images:\nerrors rise": "Why? Perhaps because\nmany directions matter.",
+    }
     show(
-        pictures.ideas_figure(
-            machines,
-            rounds,
-            {
-                "Magnify the boundary:\nno clear gain": "Why? Held-out digits\nchose almost no\nmagnifying.",
-                "Learn directions, toy:\nerrors fall": "Why? Only two of ten\ndirections matter.",
-                "Learn directions, images:\nerrors rise": "Why? Perhaps because\nmany directions matter.",
-            },
-        ),
+        pictures.ideas_figure(claim("KER-1-a").row["arms"], rounds, why),
         name="fig-ideas",
         title="Magnifying the boundary brings no clear gain. Learned directions help in a toy and hurt on images.",
-        caption="The left panel has a scale of its own. Thick lines are mean test errors. Each thin line is one draw "
-        "of the toy, or one set of images that "
-        f"shares none with the others. ({pictures.described(machines)}; {blocks['toy']} draws of the toy; "
+        caption="Left: by how much magnifying changes the test error, with 95% intervals. Middle and right: the test "
+        "error of the plain kernel and after each round of learning. Thick: mean. Thin: one draw of the toy, or one "
+        "set of images that shares none with the others. "
+        f"({pictures.described(table('kernel-machines'))}; {blocks['toy']} draws of the toy; "
         f"{blocks[MNIST]} sets of 1,000 images of MNIST, {blocks['digits']} of scikit-learn's small digits)",
-        alt="Three panels of test errors. Left, four nearly level lines from the plain to the magnified kernel, and "
-        "a dashed arrow that falls, the hope. Middle, errors of the toy fall steeply in two rounds of learning. "
+        alt="Three panels. Left, four data sets with bars that all contain 0, and a dashed arrow down, the hope. "
+        "Middle, errors of the toy fall steeply in two rounds of learning. "
         "Right, errors on MNIST and on small digits rise with each round.",
     )
 

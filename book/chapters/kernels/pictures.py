@@ -202,21 +202,24 @@ def rounds_figure(table: pd.DataFrame):
     return fig
 
 
-def ideas_figure(machines: pd.DataFrame, rounds: pd.DataFrame, titles: dict[str, str]):
-    """Test errors: of plain and magnified machines, and after each update of M on the toy and on images.
+def ideas_figure(arms: list[dict], rounds: pd.DataFrame, titles: dict[str, str]):
+    """What magnifying changes of the test error, and the error after each update of M on the toy and on images.
 
-    machines, rounds: rows of "kernel-machines" and "kernel-rounds". titles: title of a panel -> the reason, in it.
+    arms: of the claim on the gain, as in the ledger. rounds: rows of "kernel-rounds". titles: title of a panel -> the
+    reason, in it.
     """
     fig, axes = subplots(1, 3, height=3.4)
     glass, toy, images = axes
-    means = machines.groupby("data", sort=False)[["plain", "support"]].mean()
-    for (name, pair), height in zip(means.iterrows(), labels_apart(means["support"], 0.5), strict=True):
-        glass.plot([0, 1], pair, "-o", color="black")
-        glass.text(1.1, height, name, va="center", fontsize=9)
-    glass.annotate("", (1, 0.3), (0, means["plain"].min()), arrowprops=DASHED)
-    glass.text(1.1, 0.3, "the hope", va="center", fontsize=9, color=GREY)
-    glass.set(xlim=(-0.2, 2.3), ylim=(0, 7), xlabel="kernel", ylabel="test error (%)")
-    glass.set_xticks([0, 1], ["plain", "magnified"])
+    for x, arm in enumerate(arms):
+        glass.plot([x, x], [-arm["low"], -arm["high"]], color="black", linewidth=2)
+        glass.plot(x, -arm["value"], "o", color="black")
+    glass.axhline(0, color="black", linewidth=1)
+    glass.annotate("", (len(arms) - 0.4, -2.3), (len(arms) - 0.4, -0.1), arrowprops=DASHED)
+    glass.text(len(arms) - 0.4, -2.4, "the hope", va="top", ha="center", fontsize=9, color=GREY)
+    glass.set(xlim=(-0.6, len(arms) + 0.1), ylim=(-3.4, 5), ylabel="change of the test error (points)")
+    glass.set_xticks(range(len(arms)), [arm["name"].replace(" ", "\n") for arm in arms])
+    glass.set_yticks(range(-3, 4), [f"{y:+d}".replace("-", "−") if y else "0" for y in range(-3, 4)])
+    toy.set_ylabel("test error (%)")
     for ax, several in ((toy, {"toy": ""}), (images, {"MNIST, 1,000 images": "MNIST", "digits": "small digits"})):
         for name, label in several.items():
             errors = rounds[rounds["data"] == name].pivot(index="round", columns="block", values="error")
