@@ -100,12 +100,11 @@ def shapes() -> None:
         pictures.directions_figure(toy, panels, share, "MNIST: towards\nwhat separates", even),
         name="fig-shapes",
         title="Training turns a layer towards what separates the classes. The hypothesis says: across each class.",
-        caption="Toy: two classes are long and lie nearly end to end. A line is the direction in which a hidden "
-        "layer is most sensitive, on average over the class. Long: far more sensitive along it than across it. "
-        f"Short: nearly alike. {len(starts)} networks, one of them bold. MNIST: of a layer's sensitivity in the {MetricSpec.components} "
-        "directions in which images vary most, the share that lies where class centres differ; "
-        f"{len(share)} networks, their mean bold. Dashed: a layer to which all directions are alike. "
-        f"(Toy: 300 points, 32 ReLUs, 400 steps of Adam. {about()})",
+        caption="Toy: black is the direction in which a hidden layer is most sensitive, on average over a class; the "
+        f"longer, the clearer. {len(starts)} networks, one bold. MNIST: of a layer's sensitivity, the share in the "
+        f"directions in which class centres differ. {len(share)} networks, their mean bold. Dashed: a layer to which "
+        f"all directions are alike. (Toy: 300 points, 32 ReLUs, 400 steps of Adam. {about()}, "
+        f"{MetricSpec.components} principal directions)",
         alt="Three panels with two long grey ellipses that nearly point to each other. By the hypothesis a long line "
         "stands across each of them. Before training short lines point anywhere. After it longer lines point mostly "
         f"along the grey ellipses. A fourth panel: all {len(share)} lines of MNIST rise, on average from "
