@@ -24,7 +24,7 @@ CATASTROPHE = 10.0  # points that a "catastrophic" failure costs at least
 SPREAD = 3.0  # times by which a "markedly higher" SD is higher at least
 IMPACT = 1.0  # points below which a change has next to no impact
 NOISE = 0.5  # points below which two means count as equal: about the 95% interval of the accuracy on 10,000 images
-STEADY = 0.5  # points: an SD below it counts as "remarkably low"; printed are at most 0.14, and 0.2 to 24 elsewhere
+STEADY = 0.5  # points: an SD below it counts as "remarkably low"; printed are at most 0.14, and 0.2 to 19 elsewhere
 AGREES = (
     f"our mean - the printed one within ±{IMPACT:g} point, or within the error of the printed mean if that is larger "
     "(90% interval)"
