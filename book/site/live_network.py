@@ -90,9 +90,9 @@ def turn() -> dict:
     return {
         "kind": "network",
         "look": "Slide the training step, and show the log-volume or the curvature. Choose a hidden unit by a click "
-        "on its line. Drag its line (circle), or drag its arrow (diamond): the direction and length are the unit's "
-        "weights. What to look for: choose ReLU2 and multiply the inputs by more and more, or raise the learning "
-        "rate, until an output dies. A larger input makes larger steps.",
+        "on its line. Drag its line (circle), or drag its arrow (diamond): its direction and (logarithmic) length "
+        "are the unit's weights. What to look for: choose ReLU2 and multiply the inputs by more and more, or raise "
+        "the learning rate, until an output dies. A larger input makes larger steps.",
         "legend": [
             ["white", "decision boundary"],
             ["dashed", "line of a hidden unit"],

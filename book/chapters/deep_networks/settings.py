@@ -35,7 +35,7 @@ class Settings(TrainedHere):
     def images(self) -> ResidualStudy:
         """Residual networks on these images, trained without augmentation or weight decay."""
         return of_small_images(
-            8,
+            9,
             load(self.data, self.data_folder),
             self.scale,
             steps=self.epochs,

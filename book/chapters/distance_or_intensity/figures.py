@@ -90,9 +90,9 @@ def lost_classes() -> None:
         pictures.lost_classes_line(judged()[1]),
         name="fig-lost-classes",
         title="Each inactive output costs ReLU2 its class.",
-        caption="Each square is one ReLU2 network. An output is inactive if it is active on under 1% of the test "
-        "images. Output 0 does not count, because it wins where all outputs are 0. Line (of raw inputs) or tick: "
-        "what would be left if each inactive output cost exactly its own class, and nothing else went wrong. "
+        caption="Each square is one ReLU2 network. Line (of raw inputs) or tick: what would be left if each inactive "
+        "output, active on under 1% of the test images, cost exactly its own class. Output 0 wins where all outputs "
+        "are 0, so it does not count. "
         f"({about()})",
         alt="Accuracy falls along a straight line with the number of inactive outputs. Networks on raw inputs lie on "
         "it at two to nine inactive outputs. Those on standardised inputs have zero, one or two, and lie a little "

@@ -140,7 +140,7 @@ def trained_here(plan: DistanceStudy, arm: DistanceArm) -> None:
         name="fig-trials",
         title="All networks trained here.",
         caption="Abs, then ReLU, then Sigmoid, each sorted by error (titles). Grey: true ellipses. Colour: learned "
-        "ones; Sigmoid networks stay below 2, and most do not cross 1. Dashed: where a unit is 0. "
+        "ones; Sigmoid networks stay below 2. Dashed: where a unit is 0. "
         f"({plan.protocol}, {arm.trials} trials)",
         alt="Small panels, one for each network, with true and learned ellipses and dashed lines, by error.",
     )

@@ -56,7 +56,7 @@ def toy(tasks: Mapping[str, tuple], found: Mapping[str, list[OffsetL2]], means: 
         caption="Colour and shape show the class. Small markers are points, filled markers are the means of the "
         "blobs, and hollow markers are the centres that the layer learned from five starts.",
         alt="Three panels of points in the plane. On the left the hollow centres lie on the filled means. In the "
-        "middle they lie off the means, away from the other blobs. On the right they lie far out on the other side.",
+        "middle they lie off the means. On the right each lies far from its own, among the other blobs or beyond.",
     )
 
 

@@ -21,7 +21,7 @@ class Settings(TrainedHere):
     def images(self) -> ResidualStudy:
         """Encoders of these images with both objectives, and the same networks trained with labels."""
         return of_small_images(
-            9,
+            10,
             load(self.data, self.data_folder),
             self.scale,
             steps=self.epochs,
