@@ -41,8 +41,8 @@ def between_images() -> None:
         film.still(films[0]),
         name="fig-self-film",
         title="Without labels space is stretched between images of two classes, and nearly as much within one class.",
-        caption=f"{NO_IMAGES if strips is None else ''}Height: how much more a direction is stretched than at the two "
-        "images (here by Barlow Twins), on average over networks and 12 lines of each kind. On the left a classifier "
+        caption=f"{NO_IMAGES if strips is None else ''}Height: how much more a direction is stretched than at the "
+        "two images (here by Barlow Twins), on average over networks and 12 lines of each kind. On the left a classifier "
         "that was fitted afterwards changes its mind in the middle. Images: as in chapter 9. "
         f"({recorded(STUDY).study.protocol}; labels: as in chapter 9; Barlow Twins, SimCLR, labels: n = {counts})",
         alt="Two columns. Left, a line from a deer to a ship, right from a dog to another dog. Before training the "
