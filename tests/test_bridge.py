@@ -143,11 +143,10 @@ RULERS = toys.rulers(SINUSOID)
 def test_the_hypothesis_is_most_sensitive_across_a_class_and_abs_has_one_direction_for_all():
     data = toys.toy(toys.TWO)
     panels = {title: [toys.network(data, f"{title}, linear head", steps=20)] for title in ("Abs", "tanh")}
-    share = pd.DataFrame({"before": [40.0, 42.0], "after": [50.0, 60.0]})
-    *toy, shares = pictures.directions_figure(data, {"wanted": [], **panels}, share, "real data", even=40.0).axes
-    wanted, *drawn = toy
-    assert shares.lines[2].get_ydata().tolist() == [41, 55]
-    assert [text.get_text() for text in shares.texts] == ["41%", "55%", "all alike"]
+    change = pictures.Change(np.array([[40.0, 50.0], [42.0, 60.0]]), "share (%)", (30, 70), 45.0, "all alike")
+    wanted, *drawn, ax = pictures.directions_figure(data, {"wanted": [], **panels}, {"real": change}).axes
+    assert [line.get_ydata().tolist() for line in ax.lines[:3]] == [[40, 50], [42, 60], [41, 55]]
+    assert list(ax.lines[3].get_ydata()) == [45, 45] and [text.get_text() for text in ax.texts] == ["all alike"]
     lines = [[np.diff(line.get_xydata(), axis=0)[0] for line in ax.lines] for ax in (wanted, *drawn)]
     for line, g in zip(lines[0], data.gaussians, strict=True):
         assert abs(line @ torch.linalg.eigh(g.covariance)[1][:, 1].numpy()) < 1e-9

@@ -90,28 +90,25 @@ def test_the_mean_log_volume_lies_below_infinite_width_by_about_one_over_n():
     assert abs(found[0, 0] / found[1, 0] - 4) < 1
 
 
-def test_the_growth_of_circles_is_drawn_in_the_colour_of_the_sign_of_the_curvature():
-    layers = {"erf": Wide("erf", 2), "GELU": Wide("gelu", 2)}
-    others, one, saddle, cap = pictures.signs_figure(RADII, layers).axes
-    negative, positive = pictures.NEGATIVE, pictures.POSITIVE
-    drawn = {}
-    for name, lines in zip(layers, (others.lines[:2], one.lines[:2]), strict=True):
-        drawn[name] = {line.get_color(): line.get_ydata() for line in lines}
+def test_what_a_step_adds_to_circles_is_drawn_above_0_where_the_curvature_is_negative():
+    radii, layers = torch.linspace(0.01, 2, 200).double(), {"erf": Wide("erf", 2), "GELU": Wide("gelu", 2)}
+    others, one, saddle, cap = pictures.signs_figure(radii, layers).axes
 
     def faster(layer):  # circumference over radius, both measured by the layer, by differences
         step = 1e-4
-        points = [torch.stack([RADII + e, torch.zeros(3).double()], 1) for e in (-step, 0, step)]
+        points = [torch.stack([radii + e, torch.zeros(200).double()], 1) for e in (-step, 0, step)]
         g = torch.stack([nngp_metric(layer.activation, at, 1.0, 0.0) for at in points])
-        around = (RADII + torch.tensor([[-step], [0], [step]])) * g[:, :, 1, 1].sqrt()
+        around = (radii + torch.tensor([[-step], [0], [step]])) * g[:, :, 1, 1].sqrt()
         return (100 * ((around[2] - around[0]) / (2 * step) / g[1, :, 0, 0].sqrt() - 1)).numpy()
 
-    assert drawn["erf"][negative] == pytest.approx(faster(layers["erf"]), rel=1e-4)
-    assert np.isnan(drawn["erf"][positive]).all()
-    gelu = faster(layers["GELU"])  # at the second and third distance it is on its way back
-    assert drawn["GELU"][positive][1:] == pytest.approx(gelu[1:], abs=1e-3) and np.isnan(drawn["GELU"][positive][0])
-    assert drawn["GELU"][negative][0] == pytest.approx(gelu[0], rel=1e-3) and np.isnan(drawn["GELU"][negative][2])
-    assert [texts(ax)[-1] for ax in (others, one)] == ["saddles", "sphere"]
-    assert one.get_title(loc="left").startswith("GELU")
+    for ax, layer in zip((others, one), layers.values(), strict=True):
+        blue, red = (line.get_ydata() for line in ax.lines[:2])
+        assert [line.get_color() for line in ax.lines[:2]] == [pictures.NEGATIVE, pictures.POSITIVE]
+        assert (blue[~np.isnan(blue)] > -0.01).all() and (red[~np.isnan(red)] < 0.01).all()
+        drawn = np.where(np.isnan(blue), red, blue)
+        assert drawn[1:-1] == pytest.approx(np.gradient(faster(layer), radii.numpy())[1:-1], abs=0.05)
+    assert np.isnan(others.lines[1].get_ydata()).all(), "erf is a saddle everywhere"
+    assert not np.isnan(one.lines[1].get_ydata()[60:]).any(), "GELU is a sphere from 0.6 to 2"
     assert [len(ax.lines) for ax in (saddle, cap)] == [3, 3]
 
 

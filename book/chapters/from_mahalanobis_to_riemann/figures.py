@@ -86,29 +86,33 @@ def geodesics() -> None:
 
 
 def shapes() -> None:
-    """Where classifiers are most sensitive, before and after training: twelve on a toy, and those on MNIST."""
+    """Where classifiers on a toy are most sensitive, and what training does to those on MNIST."""
     toy, starts = toys.toy(toys.TWO), range(12)
-    before, after = ([toys.network(toy, "ReLU, linear head", s, steps) for s in starts] for steps in (0, 400))
-    panels = {
-        "Hypothesis:\nacross the class": [],
-        "Before training:\nin any direction": before,
-        "After training:\nmost along it": after,
+    trained = [toys.network(toy, "ReLU, linear head", seed) for seed in starts]
+    panels = {"Hypothesis:\nacross the class": [], "After training:\nmostly along it": trained}
+    runs, lines = judged(), {name: untrained(name, {"Euclid": name})[name] for name in ("mismatch", "share")}
+    away, towards = (runs[[f"{name} before", name]].to_numpy() for name in ("mismatch", "discriminant"))
+    changes = {
+        "MNIST: away from\nthe class's metric (0)": pictures.Change(
+            away, "mismatch (nats)", (0, 2), lines["mismatch"], "all alike"
+        ),
+        "MNIST: towards\nwhat separates": pictures.Change(
+            towards, "share (%)", (30, 70), lines["share"], "all alike"
+        ),
     }
-    share = judged()[["discriminant before", "discriminant"]].set_axis(["before", "after"], axis=1)
-    even = untrained("share", {"Euclid": "even"})["even"]
     show(
-        pictures.directions_figure(toy, panels, share, "MNIST: towards\nwhat separates", even),
+        pictures.directions_figure(toy, panels, changes),
         name="fig-shapes",
-        title="Training turns a layer towards what separates the classes. The hypothesis says: across each class.",
-        caption="Toy: black is the direction in which a hidden layer is most sensitive, on average over a class; the "
-        f"longer, the clearer. {len(starts)} networks, one bold. MNIST: of a layer's sensitivity, the share in the "
-        f"directions in which class centres differ. {len(share)} networks, their mean bold. Dashed: a layer to which "
-        f"all directions are alike. (Toy: 300 points, 32 ReLUs, 400 steps of Adam. {about()}, "
+        title="Training leads a layer away from the metrics of the classes, towards what separates them.",
+        caption=f"Left, a toy with two long classes, nearly end to end, and {len(starts)} networks. The longer a "
+        f"line, the clearer its direction. Right, {len(runs)} networks on MNIST, their mean bold. Mismatch: in nats. "
+        "Share: how much of the sensitivity lies where class centres differ. Dashed: all directions alike. "
+        f"(Toy: 300 points, 32 ReLUs, 400 steps of Adam. {about()}, "
         f"{MetricSpec.components} principal directions)",
-        alt="Three panels with two long grey ellipses that nearly point to each other. By the hypothesis a long line "
-        "stands across each of them. Before training short lines point anywhere. After it longer lines point mostly "
-        f"along the grey ellipses. A fourth panel: all {len(share)} lines of MNIST rise, on average from "
-        f"{share['before'].mean():.0f} to {share['after'].mean():.0f} percent.",
+        alt="Two panels with two long grey ellipses that nearly point to each other. By the hypothesis a long line "
+        "stands across each of them. After training lines point mostly along the grey ellipses. Two panels with "
+        f"{len(runs)} lines, all of which rise: mismatch on average from {away.mean(0)[0]:.2f} to "
+        f"{away.mean(0)[1]:.2f} nats, share from {towards.mean(0)[0]:.0f} to {towards.mean(0)[1]:.0f} percent.",
     )
 
 

@@ -1,5 +1,6 @@
 """The figures of the chapter."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,18 @@ from book.figures.figures import GREY
 from support.geometry import geodesic, pullback_metric, square
 from support.networks.architectures import architecture
 from support.networks.gaussians import Gaussian
+
+
+@dataclass(frozen=True)
+class Change:
+    """A number of each network before training and after it, and one to compare it with."""
+
+    values: np.ndarray  # (networks, 2)
+    label: str  # of the axis
+    limits: tuple[float, float]
+    line: float  # drawn dashed
+    said: str  # of the line
+
 
 BOUNDARY, CLASS = "#009E73", "#cccccc"  # neither is the colour of an activation
 
@@ -50,22 +63,20 @@ def geodesics_figure(panels: dict[str, tuple]):
     return fig
 
 
-def directions_figure(
-    data: Toy, panels: dict[str, list[nn.Sequential]], share: pd.DataFrame, title: str, even: float
-):
-    """The ellipses of two classes, and over them the direction in which each hidden layer is most sensitive.
+def directions_figure(data: Toy, panels: dict[str, list[nn.Sequential]], changes: dict[str, Change]):
+    """Two classes and the directions in which layers are most sensitive to them, and what training changed elsewhere.
 
-    A line is the longer, the less sensitive the layer is across it, and none where all directions count alike. The
-    metrics are means over a class. The last of these panels has the first network's boundary. A further one, with the
-    title, has each network's share of sensitivity in the directions that separate classes.
+    Left, the ellipses of the classes, and over them a line for each hidden layer: the longer, the less sensitive the
+    layer is across it, and none where all directions count alike. The metrics are means over a class. The last of
+    these panels has the first network's boundary. Right, a thin line for each network of a `Change`, the mean bold.
 
     Args:
         panels: title -> networks, the first of which is drawn bold; without one, the rulers of the classes.
-        share: a row for each network, its columns are the times: percent.
-        even: the share of a layer to which all directions are alike, percent.
+        changes: title -> numbers of networks before and after training.
     """
-    fig, axes = figures.subplots(1, len(panels) + 1, height=2.3, width_ratios=(*[1.0] * len(panels), 0.75))
-    for ax, (heading, networks) in zip(axes[:-1], panels.items(), strict=True):
+    ratios = (*[1.0] * len(panels), *[0.75] * len(changes))
+    fig, axes = figures.subplots(1, len(ratios), height=2.4, width_ratios=ratios)
+    for ax, (title, networks) in zip(axes[: len(panels)], panels.items(), strict=True):
         for c, g in enumerate(data.gaussians):
             _circles(ax, g.mean[None], g.precision[None], _longer(g, g.precision), color=CLASS)
             members = data.x[data.labels == c]
@@ -73,27 +84,20 @@ def directions_figure(
             for number, metric in enumerate(metrics):
                 half = 2.2 * most_sensitive(metric)
                 ax.plot(*torch.stack([g.mean - half, g.mean + half]).T, "-k", linewidth=0.7 if number else 3)
-        ax.set(title=heading, aspect="equal", xticks=[], yticks=[], xlim=(-3.8, 3.8), ylim=(-1.9, 3.9))
+        ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlim=(-3.8, 3.8), ylim=(-1.9, 3.9))
         ax.grid(visible=False)
-    _boundary(axes[-2], networks[0])
-    _shares(axes[-1], share, title, even)
+    _boundary(axes[len(panels) - 1], networks[0])
+    for ax, (title, change) in zip(axes[len(panels) :], changes.items(), strict=True):
+        ax.plot(change.values.T, color=GREY, linewidth=0.5)
+        ax.plot(change.values.mean(0), "-ok", linewidth=2.2)
+        ax.axhline(change.line, color="black", linestyle="--", linewidth=1)
+        ax.text(0.98, change.line, change.said, fontsize=9, va="top", ha="right", transform=ax.get_yaxis_transform())
+        ax.set(title=title, xlim=(-0.3, 1.3), ylim=change.limits, ylabel=change.label)
+        ax.set_xticks([0, 1], ["before", "after"])
     looks = [Patch(color=CLASS), Line2D([], [], color="black", linewidth=3), Line2D([], [], color=BOUNDARY)]
-    names = ["a class", "where the layer is most sensitive", "boundary"]
+    names = ["a class", "direction in which the layer is most sensitive", "boundary"]
     fig.legend(looks, names, loc="outside lower center", ncols=3)
     return fig
-
-
-def _shares(ax, share: pd.DataFrame, title: str, even: float) -> None:
-    """Draws a thin line for each row of shares in percent, over the columns, their mean bold, and an even share."""
-    ax.plot(share.T.to_numpy(), color=GREY, linewidth=0.5)
-    ax.plot(share.mean().to_numpy(), "-ok", linewidth=2.2)
-    for x, value in enumerate(share.mean()):
-        ax.text(x, share.iloc[:, x].max() + 1, f"{value:.0f}%", ha="center", fontsize=9, weight="bold")
-    ax.axhline(even, color="black", linestyle="--", linewidth=1)
-    ax.text(0.99, even - 1, "all alike", fontsize=9, va="top", ha="right", transform=ax.get_yaxis_transform())
-    ax.set(title=title, xlim=(-0.45, share.shape[1] - 0.5), ylim=(30, 70))
-    ax.set_xticks(range(share.shape[1]), share.columns)
-    ax.set_yticks(ticks := range(30, 71, 10), [f"{tick}%" for tick in ticks])
 
 
 def most_sensitive(metric: torch.Tensor) -> torch.Tensor:

@@ -16,14 +16,14 @@ def signs() -> None:
     show(
         pictures.signs_figure(torch.linspace(0, 3, 121, dtype=torch.float64)[1:], layers | {"GELU": GELU}),
         name="fig-signs",
-        title="In a layer of GELU the growth of circles slows down again. There its curvature is positive.",
-        caption="Circles around the origin, measured by an infinitely wide layer: by how much do they grow faster, "
-        "for each unit outward, than on a flat sheet? The scales of the panels differ. Blue: the curvature is "
-        "negative. Red: positive. (Formulas; two dimensions, weight variance 1; bias variance 1 for the powers, "
-        "else 0)",
-        alt="Left, the lines of erf and of two monomials rise, without turning back, to 129, 14 and 31 percent; "
-        "all three are blue. Middle, that of GELU rises in blue to 1.4 percent, and falls in red from 0.55 on. "
-        "ReLU stays at 0. Right, a blue saddle and a red cap, with circles.",
+        title="In a layer of GELU circles grow more and more slowly in a ring. There its curvature is positive.",
+        caption="Circles around the origin, measured by an infinitely wide layer: how much more does a step outward "
+        "add to them than a step before it? In percent of what it adds on a flat sheet, for each unit of distance. "
+        "The scales of the panels differ. (Formulas; two dimensions, weight variance 1; bias variance 1 for the "
+        "powers, else 0)",
+        alt="Left, the lines of erf and of two monomials stay above 0, on the side of the saddle. Middle, that of "
+        "GELU rises to 5 percent, crosses 0 at a distance of 0.55, and falls to minus 2, on the side of the sphere. "
+        "Right, a blue saddle and a red cap, with circles.",
     )
 
 

@@ -22,11 +22,11 @@ NEGATIVE, POSITIVE = "#2166ac", "#b2182b"  # curvature, as the ends of the maps'
 
 
 def signs_figure(radii: Tensor, layers: dict[str, Wide]):
-    """By how much circles around the origin grow faster than on a flat sheet; the last layer has a panel of its own.
+    """By how much a step outward adds more to a circle around the origin than the step before it, for wide layers.
 
     The stretch s along a ray over that across it gives the growth, (s + 1/s) / 2 of that on a flat sheet, in two
-    dimensions. The curvature is negative where it rises (blue) and positive where it falls (red). Beside each panel
-    what its line bends like: a saddle and a cap, each with circles.
+    dimensions. Drawn is its derivative by the distance, in percent: above 0 the curvature is negative (blue), below
+    0 positive (red). The last layer has a panel of its own. Beside them a saddle and a cap, each with circles.
     """
     fig, axes = figures.subplots(2, 3, height=3.4, width_ratios=(1, 1, 0.6))
     grid, end = axes[0, 0].get_gridspec(), float(radii[-1])
@@ -34,28 +34,36 @@ def signs_figure(radii: Tensor, layers: dict[str, Wide]):
         ax.remove()
     several, one = (fig.add_subplot(grid[:, column]) for column in (0, 1))
     for name, layer in layers.items():
-        bold, ratio = name == list(layers)[-1], layer.stretch_ratio(radii).numpy()
-        faster, positive = 100 * ((ratio + 1 / ratio) / 2 - 1), layer.ricci(radii).numpy() > 0
+        last, ratio = name == list(layers)[-1], layer.stretch_ratio(radii).numpy()
+        more, positive = np.gradient(50 * (ratio + 1 / ratio), radii.numpy()), layer.ricci(radii).numpy() > 0
+        ax = one if last else several
         for colour, where in ((NEGATIVE, ~positive), (POSITIVE, positive)):
-            where = where | np.r_[False, where[:-1]]  # one point more, so that the pieces of a line meet
-            look = {"color": colour, "linewidth": 3 if bold else 1.7}
-            (one if bold else several).plot(radii, np.where(where, faster, np.nan), **look)
-        if not bold:
-            several.text(1.03 * end, faster[-1], name, va="center", color=NEGATIVE)
-    several.set(title="the paper's examples:\nlines rise, so saddles", ylabel="circles grow faster by")
-    one.set(title=f"{list(layers)[-1]}: the line falls again,\nso a sphere")
-    for ax, step in ((several, 50), (one, 0.5)):
-        top = ax.get_ylim()[1]
+            ax.plot(radii, np.where(where, more, np.nan), color=colour, linewidth=3 if last else 1.7)
+        if not last:
+            at = len(radii) // 3
+            side = "top" if more[at] < more[-1] else "bottom"  # below a line that rises there, above one that falls
+            ax.text(float(radii[at]), more[at], f" {name}", va=side, color=NEGATIVE)
+    several.set(title="the paper's examples:\nabove 0, so saddles", ylabel="how much more a step adds")
+    one.set(title=f"{list(layers)[-1]}: below 0 in a ring,\nso a sphere there")
+    for ax, step, side in ((several, 20, "left"), (one, 2, "right")):
+        high = 1.15 * ax.get_ylim()[1]
+        low = min(1.6 * ax.get_ylim()[0], -0.3 * high)
+        ax.axhspan(0, high, color=NEGATIVE, alpha=0.07, linewidth=0)
+        ax.axhspan(low, 0, color=POSITIVE, alpha=0.07, linewidth=0)
         ax.axhline(0, color="black", linewidth=1.2)
-        ax.text(0.03 * end, -0.02 * top, "ReLU: 0, a flat sheet", fontsize=9, va="top")
-        ax.set_yticks(ticks := np.arange(0, top, step), [f"{tick:g}%" for tick in ticks])
-        ax.set(xlabel="distance from the origin", xlim=(0, 1.2 * end), ylim=(-0.1 * top, top))
-        ax.set_xticks(range(int(end) + 1))
-    words = {"fontsize": 9, "weight": "bold"}
-    several.text(0.15 * end, 0.5 * several.get_ylim()[1], "saddles", color=NEGATIVE, **words)
-    one.text(0.4 * end, 0.5 * one.get_ylim()[1], "sphere", color=POSITIVE, **words)
-    _surface(fig.add_subplot(grid[0, 2], projection="3d"), -1, NEGATIVE, "saddle: circles\ngrow faster\nand faster")
-    _surface(fig.add_subplot(grid[1, 2], projection="3d"), 1, POSITIVE, "sphere: more and\nmore slowly")
+        ticks = np.arange(step * np.ceil(low / step), high, step)
+        ax.set_yticks(ticks, [f"{tick:+.0f}%".replace("-", "−") if tick else "0" for tick in ticks])
+        for said, colour, y, va in (
+            ("saddle", NEGATIVE, 0.95 * high, "top"),
+            ("sphere", POSITIVE, 0.9 * low, "bottom"),
+        ):
+            x = 0.03 if side == "left" else 0.97
+            look: dict[str, Any] = {"color": colour, "weight": "bold", "fontsize": 9, "ha": side, "va": va}
+            ax.text(x, y, said, transform=ax.get_yaxis_transform(), **look)
+        ax.set(xlabel="distance from the origin", xlim=(0, 1.05 * end), ylim=(low, high), xticks=range(int(end) + 1))
+    several.text(0.98 * end, -1, "ReLU: 0, flat", fontsize=9, va="top", ha="right")
+    _surface(fig.add_subplot(grid[0, 2], projection="3d"), -1, NEGATIVE, "saddle: each\nring adds more")
+    _surface(fig.add_subplot(grid[1, 2], projection="3d"), 1, POSITIVE, "sphere: each\nring adds less")
     return fig
 
 

@@ -20,7 +20,7 @@ LOOKS = {  # the book's colour law: hue is the activation
     "MD_Sigmoid": {"color": "black", "marker": "^"},
 }
 NAMES = {network: network.removeprefix("MD_") for network in LOOKS}
-Panels = dict[str, list[tuple[DistanceData, str, Any, Any]]]  # title -> networks (data, network, W, b)
+Panels = dict[str, tuple[DistanceData, str, Any, Any]]  # title -> (data, network, W, b)
 LEVELS = (1, 2, 3)  # Mahalanobis distances
 GREY, HUE = "#777777", figures.HUES["abs"]
 
@@ -92,24 +92,16 @@ def hyperplanes(data: DistanceData, W, b) -> list[tuple[torch.Tensor, torch.Tens
 
 
 def ends_figure(learned: Panels, stuck: Panels):
-    """Networks on one cloud in the plane, in one row, with the cloud's principal axes if they learned the distance.
-
-    The contours are those of the first network of a panel, the dashed lines of all.
-    """
+    """Networks on one cloud in the plane, with its principal axes beside those that learned the distance."""
     panels = learned | stuck
     fig, axes = figures.subplots(1, len(panels), height=3.4, squeeze=False)
     fig.set_layout_engine("compressed")
-    for ax, (title, networks) in zip(axes.flat, panels.items(), strict=True):
-        plane(ax, *networks[0], points=60, width=1.6)
-        for data, network, W, b in networks[1:]:
-            for _, foot, ends in hyperplanes(data, W, b):  # as far as the largest ellipse
-                way = ends - foot
-                ends = foot + max(LEVELS) / data.gaussian.distance(data.gaussian.mean + way)[:, None] * way
-                ax.plot(ends[:, 0], ends[:, 1], "--", color=LOOKS[network]["color"], linewidth=0.7)
-        data = networks[0][0]
-        mean, half = data.gaussian.mean, 0.95 * half_width(data)
-        for direction in data.gaussian.eigen[1] if title in learned else ():
-            ends = torch.stack([mean - half * direction, mean + half * direction])
+    for ax, (title, network) in zip(axes.flat, panels.items(), strict=True):
+        plane(ax, *network, points=60, width=1.6)
+        gaussian = network[0].gaussian
+        for direction in gaussian.eigen[1] if title in learned else ():
+            half = 0.95 * half_width(network[0]) * direction
+            ends = torch.stack([gaussian.mean - half, gaussian.mean + half])
             ax.plot(ends[:, 0], ends[:, 1], color="black", linewidth=2.6, zorder=1.9)
         ax.set_title(title)
     looks = {
@@ -170,7 +162,7 @@ def trials_figure(arm: DistanceArm):
     return fig
 
 
-def plane_figure(panels: dict[str, tuple[DistanceData, str, Any, Any]], height: float = 2.3, arrows: bool = False):
+def plane_figure(panels: Panels, height: float = 2.3, arrows: bool = False):
     """Networks in the plane, see `plane`, in one row: title -> (data, network, W, b)."""
     fig, axes = figures.subplots(1, len(panels), height=height, squeeze=False)
     for ax, (title, one) in zip(axes.flat, panels.items(), strict=True):

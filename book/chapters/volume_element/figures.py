@@ -73,7 +73,7 @@ def bumps() -> None:
         f"directions in which pixels vary ({directions}), pairs and networks (thin: one network). Arrows: the gap "
         f"between both kinds. (MNIST, {mnist.study.steps} epochs, {mnist.study.pairs} pairs of images a network; "
         f"{len(bare.networks())} networks without decay, {without:.0f}% right; {len(mnist.networks())} with it, "
-        f"{with_decay:.0f}% right, also in the left panel)",
+        f"{with_decay:.0f}% right, and those before training)",
         alt="Three panels with a solid and a dashed bump each. Before training both are high, and the solid one is "
         "slightly higher. After training without decay the solid one is much higher than before, and the dashed one "
         "about as high as before. With decay both are lower, the dashed one much more.",
