@@ -146,7 +146,7 @@ def test_the_hypothesis_is_most_sensitive_across_a_class_and_abs_has_one_directi
     change = pictures.Change(np.array([[40.0, 50.0], [42.0, 60.0]]), "share (%)", (30, 70), 45.0, "all alike")
     wanted, *drawn, ax = pictures.directions_figure(data, {"wanted": [], **panels}, {"real": change}).axes
     assert [line.get_ydata().tolist() for line in ax.lines[:3]] == [[40, 50], [42, 60], [41, 55]]
-    assert list(ax.lines[3].get_ydata()) == [45, 45] and [text.get_text() for text in ax.texts] == ["all alike"]
+    assert list(ax.lines[3].get_ydata()) == [45, 45] and [text.get_text() for text in ax.texts] == ["all alike", ""]
     lines = [[np.diff(line.get_xydata(), axis=0)[0] for line in ax.lines] for ax in (wanted, *drawn)]
     for line, g in zip(lines[0], data.gaussians, strict=True):
         assert abs(line @ torch.linalg.eigh(g.covariance)[1][:, 1].numpy()) < 1e-9

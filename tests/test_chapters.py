@@ -84,7 +84,7 @@ def test_the_chapter_on_infinite_width_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "06_infinite_width", scale="smoke", networks=6, points=5)
     assert code == 0, notebook
     shown = figures_of(notebook)
-    assert {"fig-signs", "fig-three-units", "fig-constant", "fig-gelu"} <= shown.keys()
+    assert {"fig-signs", "fig-three-units", "fig-gelu"} <= shown.keys()
     assert "6 random layers of each width, smoke scale" in shown["fig-finite-live"]["caption"]
 
 
@@ -118,7 +118,7 @@ def test_the_bridge_runs_with_small_parameters(tmp_path):
     shown = figures_of(notebook)
     judged = {"fig-mismatch", "fig-share"}
     live = {"fig-mismatch-here", "fig-share-here"}
-    assert shown.keys() == judged | live | {"fig-rulers", "fig-geodesics", "fig-shapes"}
+    assert shown.keys() == judged | live | {"fig-rulers", "fig-shapes"}
     for name in live:
         for fact in ("digits", "600 training images", "5 steps", "n = 2"):
             assert fact in shown[name]["caption"], (name, fact)

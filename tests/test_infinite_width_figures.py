@@ -90,25 +90,25 @@ def test_the_mean_log_volume_lies_below_infinite_width_by_about_one_over_n():
     assert abs(found[0, 0] / found[1, 0] - 4) < 1
 
 
-def test_what_a_step_adds_to_circles_is_drawn_above_0_where_the_curvature_is_negative():
-    radii, layers = torch.linspace(0.01, 2, 200).double(), {"erf": Wide("erf", 2), "GELU": Wide("gelu", 2)}
-    others, one, saddle, cap = pictures.signs_figure(radii, layers).axes
+def test_the_curvature_is_drawn_in_the_colour_of_its_sign_which_that_of_circles_has():
+    radii, layers = torch.linspace(0.05, 2, 40).double(), {"erf": Wide("erf", 2), "GELU": Wide("gelu", 2)}
+    left, cap, saddle = pictures.signs_figure(radii, layers, {"GELU": (0.6, 0.1)}).axes
 
-    def faster(layer):  # circumference over radius, both measured by the layer, by differences
+    def growth(layer, at):  # of the circumference, for each unit of distance, both measured by the layer
         step = 1e-4
-        points = [torch.stack([radii + e, torch.zeros(200).double()], 1) for e in (-step, 0, step)]
-        g = torch.stack([nngp_metric(layer.activation, at, 1.0, 0.0) for at in points])
-        around = (radii + torch.tensor([[-step], [0], [step]])) * g[:, :, 1, 1].sqrt()
-        return (100 * ((around[2] - around[0]) / (2 * step) / g[1, :, 0, 0].sqrt() - 1)).numpy()
+        points = [torch.stack([at + e, torch.zeros(len(at)).double()], 1) for e in (-step, 0, step)]
+        g = torch.stack([nngp_metric(layer.activation, x, 1.0, 0.0) for x in points])
+        around = (at + torch.tensor([[-step], [0], [step]])) * g[:, :, 1, 1].sqrt()
+        return (around[2] - around[0]) / (2 * step) / g[1, :, 0, 0].sqrt()
 
-    for ax, layer in zip((others, one), layers.values(), strict=True):
-        blue, red = (line.get_ydata() for line in ax.lines[:2])
-        assert [line.get_color() for line in ax.lines[:2]] == [pictures.NEGATIVE, pictures.POSITIVE]
-        assert (blue[~np.isnan(blue)] > -0.01).all() and (red[~np.isnan(red)] < 0.01).all()
-        drawn = np.where(np.isnan(blue), red, blue)
-        assert drawn[1:-1] == pytest.approx(np.gradient(faster(layer), radii.numpy())[1:-1], abs=0.05)
-    assert np.isnan(others.lines[1].get_ydata()).all(), "erf is a saddle everywhere"
-    assert not np.isnan(one.lines[1].get_ydata()[60:]).any(), "GELU is a sphere from 0.6 to 2"
+    for layer, (blue, red) in zip(layers.values(), (left.lines[1:3], left.lines[3:5]), strict=True):
+        assert (blue.get_color(), red.get_color()) == (pictures.NEGATIVE, pictures.POSITIVE)
+        below, above = blue.get_ydata(), red.get_ydata()
+        drawn = np.where(np.isnan(below), above, below)
+        assert drawn == pytest.approx(layer.ricci(radii).numpy())
+        slower = (growth(layer, radii + 0.01) < growth(layer, radii - 0.01)).numpy()  # as on a sphere
+        assert (slower == (drawn > 0)).all() and (np.isnan(below) == slower).all()
+    assert np.isnan(left.lines[2].get_ydata()).all(), "erf is a saddle everywhere"
     assert [len(ax.lines) for ax in (saddle, cap)] == [3, 3]
 
 

@@ -93,8 +93,8 @@ def shapes() -> None:
     runs, lines = judged(), {name: untrained(name, {"Euclid": name})[name] for name in ("mismatch", "share")}
     away, towards = (runs[[f"{name} before", name]].to_numpy() for name in ("mismatch", "discriminant"))
     changes = {
-        "MNIST: away from\nthe class's metric (0)": pictures.Change(
-            away, "mismatch (nats)", (0, 2), lines["mismatch"], "all alike"
+        "MNIST: away from\nthe class's metric": pictures.Change(
+            away, "mismatch (nats)", (0, 2), lines["mismatch"], "all alike", "0: the class's own"
         ),
         "MNIST: towards\nwhat separates": pictures.Change(
             towards, "share (%)", (30, 70), lines["share"], "all alike"
@@ -105,8 +105,9 @@ def shapes() -> None:
         name="fig-shapes",
         title="Training leads a layer away from the metrics of the classes, towards what separates them.",
         caption=f"Left, a toy with two long classes, nearly end to end, and {len(starts)} networks. The longer a "
-        f"line, the clearer its direction. Right, {len(runs)} networks on MNIST, their mean bold. Mismatch: in nats. "
-        "Share: how much of the sensitivity lies where class centres differ. Dashed: all directions alike. "
+        f"line, the clearer its direction. Right, {len(runs)} networks on MNIST, their mean bold. Mismatch: how "
+        "unlike two metrics are. Share: how much of the sensitivity lies where class centres differ. Dashed: all directions "
+        "alike. "
         f"(Toy: 300 points, 32 ReLUs, 400 steps of Adam. {about()}, "
         f"{MetricSpec.components} principal directions)",
         alt="Two panels with two long grey ellipses that nearly point to each other. By the hypothesis a long line "

@@ -27,6 +27,7 @@ class Change:
     limits: tuple[float, float]
     line: float  # drawn dashed
     said: str  # of the line
+    note: str = ""  # at the bottom of the panel
 
 
 BOUNDARY, CLASS = "#009E73", "#cccccc"  # neither is the colour of an activation
@@ -75,7 +76,7 @@ def directions_figure(data: Toy, panels: dict[str, list[nn.Sequential]], changes
         changes: title -> numbers of networks before and after training.
     """
     ratios = (*[1.0] * len(panels), *[0.75] * len(changes))
-    fig, axes = figures.subplots(1, len(ratios), height=2.4, width_ratios=ratios)
+    fig, axes = figures.subplots(1, len(ratios), height=2.7, width_ratios=ratios)
     for ax, (title, networks) in zip(axes[: len(panels)], panels.items(), strict=True):
         for c, g in enumerate(data.gaussians):
             _circles(ax, g.mean[None], g.precision[None], _longer(g, g.precision), color=CLASS)
@@ -92,6 +93,7 @@ def directions_figure(data: Toy, panels: dict[str, list[nn.Sequential]], changes
         ax.plot(change.values.mean(0), "-ok", linewidth=2.2)
         ax.axhline(change.line, color="black", linestyle="--", linewidth=1)
         ax.text(0.98, change.line, change.said, fontsize=9, va="top", ha="right", transform=ax.get_yaxis_transform())
+        ax.text(0.5, 0.02, change.note, fontsize=9, ha="center", transform=ax.transAxes)
         ax.set(title=title, xlim=(-0.3, 1.3), ylim=change.limits, ylabel=change.label)
         ax.set_xticks([0, 1], ["before", "after"])
     looks = [Patch(color=CLASS), Line2D([], [], color="black", linewidth=3), Line2D([], [], color=BOUNDARY)]

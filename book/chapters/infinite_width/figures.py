@@ -11,19 +11,21 @@ from support.geometry.wide_layers import Wide
 
 
 def signs() -> None:
-    """How circles grow in four wide layers, coloured by the sign of their curvature."""
-    layers = {"erf": Wide("erf", 2), "$z^2$": Wide(2, 2, 1.0, 1.0), "$z^3$": Wide(3, 2, 1.0, 1.0)}
+    """The curvature of four wide layers, by its sign."""
+    layers = {"erf": Wide("erf", 2), "square": Wide(2, 2, 1.0, 1.0), "cube": Wide(3, 2, 1.0, 1.0), "GELU": GELU}
+    radii = torch.linspace(0, 3, 121, dtype=torch.float64)[1:]
+    names = {"erf": (0.29, -0.44), "$z^2$ and $z^3$": (0.85, -0.14), "GELU": (0.62, 0.11)}
     show(
-        pictures.signs_figure(torch.linspace(0, 3, 121, dtype=torch.float64)[1:], layers | {"GELU": GELU}),
+        pictures.signs_figure(radii, layers, names),
         name="fig-signs",
-        title="In a layer of GELU circles grow more and more slowly in a ring. There its curvature is positive.",
-        caption="Circles around the origin, measured by an infinitely wide layer: how much more does a step outward "
-        "add to them than a step before it? In percent of what it adds on a flat sheet, for each unit of distance. "
-        "The scales of the panels differ. (Formulas; two dimensions, weight variance 1; bias variance 1 for the "
-        "powers, else 0)",
-        alt="Left, the lines of erf and of two monomials stay above 0, on the side of the saddle. Middle, that of "
-        "GELU rises to 5 percent, crosses 0 at a distance of 0.55, and falls to minus 2, on the side of the sphere. "
-        "Right, a blue saddle and a red cap, with circles.",
+        title="In a ring around the origin a layer of GELU is curved like a sphere. The paper's examples never are.",
+        caption="The curvature of infinitely wide layers (the Ricci scalar, explained below). Each line is one "
+        "activation; $z^2$, $z^3$, erf and ReLU are examples of the paper. The line of erf falls on, to "
+        f"{layers['erf'].ricci(radii[-1]).item():.0f}. "
+        "(Formulas; two dimensions, weight variance 1; bias variance 1 for the powers, else 0)",
+        alt="The lines of erf, the square and the cube lie below 0, on the side of the saddle. That of GELU begins "
+        "there, crosses 0 at a distance of 0.55, has a peak of 0.1 on the side of the sphere, and falls towards 0. "
+        "ReLU stays at 0. Beside it a red cap and a blue saddle, with circles.",
     )
 
 

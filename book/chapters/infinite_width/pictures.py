@@ -21,49 +21,32 @@ GREY, ACCENT = "#777777", "#D55E00"
 NEGATIVE, POSITIVE = "#2166ac", "#b2182b"  # curvature, as the ends of the maps' RdBu
 
 
-def signs_figure(radii: Tensor, layers: dict[str, Wide]):
-    """By how much a step outward adds more to a circle around the origin than the step before it, for wide layers.
+def signs_figure(radii: Tensor, layers: dict[str, Wide], names: dict[str, tuple[float, float]]):
+    """The curvature of wide layers by the distance from the origin, blue below 0 and red above it; the last is bold.
 
-    The stretch s along a ray over that across it gives the growth, (s + 1/s) / 2 of that on a flat sheet, in two
-    dimensions. Drawn is its derivative by the distance, in percent: above 0 the curvature is negative (blue), below
-    0 positive (red). The last layer has a panel of its own. Beside them a saddle and a cap, each with circles.
+    Lines leave the panel below. Beside it a saddle and a cap, each with circles. names: -> where they begin.
     """
-    fig, axes = figures.subplots(2, 3, height=3.4, width_ratios=(1, 1, 0.6))
-    grid, end = axes[0, 0].get_gridspec(), float(radii[-1])
+    fig, axes = figures.subplots(2, 2, height=3.6, width_ratios=(2.3, 1))
+    grid, end, least, most = axes[0, 0].get_gridspec(), float(radii[-1]), -0.45, 0.18
     for ax in axes.flat:
         ax.remove()
-    several, one = (fig.add_subplot(grid[:, column]) for column in (0, 1))
+    left = fig.add_subplot(grid[:, 0])
+    left.axhspan(0, most, color=POSITIVE, alpha=0.07, linewidth=0)
+    left.axhspan(least, 0, color=NEGATIVE, alpha=0.07, linewidth=0)
+    left.axhline(0, color="black", linewidth=1)
+    left.text(0.985 * end, -0.008, "ReLU: 0, flat", fontsize=9, va="top", ha="right")
+    left.text(0.985 * end, 0.93 * most, "sphere", color=POSITIVE, weight="bold", va="top", ha="right")
+    left.text(0.985 * end, 0.97 * least, "saddle", color=NEGATIVE, weight="bold", va="bottom", ha="right")
     for name, layer in layers.items():
-        last, ratio = name == list(layers)[-1], layer.stretch_ratio(radii).numpy()
-        more, positive = np.gradient(50 * (ratio + 1 / ratio), radii.numpy()), layer.ricci(radii).numpy() > 0
-        ax = one if last else several
-        for colour, where in ((NEGATIVE, ~positive), (POSITIVE, positive)):
-            ax.plot(radii, np.where(where, more, np.nan), color=colour, linewidth=3 if last else 1.7)
-        if not last:
-            at = len(radii) // 3
-            side = "top" if more[at] < more[-1] else "bottom"  # below a line that rises there, above one that falls
-            ax.text(float(radii[at]), more[at], f" {name}", va=side, color=NEGATIVE)
-    several.set(title="the paper's examples:\nabove 0, so saddles", ylabel="how much more a step adds")
-    one.set(title=f"{list(layers)[-1]}: below 0 in a ring,\nso a sphere there")
-    for ax, step, side in ((several, 20, "left"), (one, 2, "right")):
-        high = 1.15 * ax.get_ylim()[1]
-        low = min(1.6 * ax.get_ylim()[0], -0.3 * high)
-        ax.axhspan(0, high, color=NEGATIVE, alpha=0.07, linewidth=0)
-        ax.axhspan(low, 0, color=POSITIVE, alpha=0.07, linewidth=0)
-        ax.axhline(0, color="black", linewidth=1.2)
-        ticks = np.arange(step * np.ceil(low / step), high, step)
-        ax.set_yticks(ticks, [f"{tick:+.0f}%".replace("-", "−") if tick else "0" for tick in ticks])
-        for said, colour, y, va in (
-            ("saddle", NEGATIVE, 0.95 * high, "top"),
-            ("sphere", POSITIVE, 0.9 * low, "bottom"),
-        ):
-            x = 0.03 if side == "left" else 0.97
-            look: dict[str, Any] = {"color": colour, "weight": "bold", "fontsize": 9, "ha": side, "va": va}
-            ax.text(x, y, said, transform=ax.get_yaxis_transform(), **look)
-        ax.set(xlabel="distance from the origin", xlim=(0, 1.05 * end), ylim=(low, high), xticks=range(int(end) + 1))
-    several.text(0.98 * end, -1, "ReLU: 0, flat", fontsize=9, va="top", ha="right")
-    _surface(fig.add_subplot(grid[0, 2], projection="3d"), -1, NEGATIVE, "saddle: each\nring adds more")
-    _surface(fig.add_subplot(grid[1, 2], projection="3d"), 1, POSITIVE, "sphere: each\nring adds less")
+        R, width = layer.ricci(radii).numpy(), 3.2 if name == list(layers)[-1] else 1.7
+        for colour, where in ((NEGATIVE, R <= 0), (POSITIVE, R > 0)):
+            left.plot(radii, np.where(where, R, np.nan), color=colour, linewidth=width)
+    for name, (x, y) in names.items():
+        left.text(x, y, name, color=POSITIVE if y > 0 else NEGATIVE, weight="bold" if y > 0 else "normal")
+    left.set(xlabel="distance from the origin", ylabel="curvature", xlim=(0, end), ylim=(least, most))
+    left.set_xticks(range(int(end) + 1))
+    _surface(fig.add_subplot(grid[0, 1], projection="3d"), 1, POSITIVE, "sphere: above 0")
+    _surface(fig.add_subplot(grid[1, 1], projection="3d"), -1, NEGATIVE, "saddle: below 0")
     return fig
 
 
