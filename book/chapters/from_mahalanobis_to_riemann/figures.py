@@ -106,8 +106,8 @@ def shapes() -> None:
         title="Training leads a layer away from the metrics of the classes, towards what separates them.",
         caption=f"Left, a toy with two long classes, nearly end to end, and {len(starts)} networks. The longer a "
         f"line, the clearer its direction. Right, {len(runs)} networks on MNIST, their mean bold. Mismatch: how "
-        "unlike two metrics are. Share: how much of the sensitivity lies where class centres differ. Dashed: all directions "
-        "alike. "
+        "unlike two metrics are. Share: how much of the sensitivity lies where class centres differ. Dashed: all "
+        "directions alike. "
         f"(Toy: 300 points, 32 ReLUs, 400 steps of Adam. {about()}, "
         f"{MetricSpec.components} principal directions)",
         alt="Two panels with two long grey ellipses that nearly point to each other. By the hypothesis a long line "
