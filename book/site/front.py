@@ -62,7 +62,7 @@ def films() -> list[film.Film]:
 def picture() -> None:
     """Shows them."""
     several = films()
-    told = "; ".join(f"{one.name.rpartition(' (')[0]}: n = {len(one.nats)}" for one in several)
+    told = "; ".join(f"{one.name.rpartition(' (')[0]}: {len(one.nats)} networks" for one in several)
     show(
         film.still(several[0]),
         name="fig-film",

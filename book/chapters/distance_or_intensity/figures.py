@@ -30,7 +30,7 @@ def accuracy() -> None:
     show(
         pictures.meanings_figure(runs[runs["architecture"].isin(pictures.MEANINGS)]),
         name="fig-accuracy-relu",
-        title="Amounts fail on raw bytes, distances on standardised pixels. Most that fail have lost outputs.",
+        title="Amounts often fail on raw bytes, distances on standardised pixels. Most that fail have lost outputs.",
         caption="Each mark is one network. Cross: one or more of its ten outputs are 0 on over 99% of the test "
         f"images. ({about()})",
         alt="Two panels of marks in three rows. On raw bytes the networks of any number and of distances lie near "

@@ -94,20 +94,20 @@ def shapes() -> None:
     away, towards = (runs[[f"{name} before", name]].to_numpy() for name in ("mismatch", "discriminant"))
     changes = {
         "MNIST: away from\nthe class's metric": pictures.Change(
-            away, "mismatch (nats)", (0, 2), lines["mismatch"], "all alike", "0: the class's own"
+            away, "mismatch", (0, 2), lines["mismatch"], "no preference", "0: the class's own"
         ),
         "MNIST: towards\nwhat separates": pictures.Change(
-            towards, "share (%)", (30, 70), lines["share"], "all alike"
+            towards, "share (%)", (30, 70), lines["share"], "no preference"
         ),
     }
     show(
         pictures.directions_figure(toy, panels, changes),
         name="fig-shapes",
         title="Training leads a layer away from the metrics of the classes, towards what separates them.",
-        caption=f"Left, a toy with two long classes, nearly end to end, and {len(starts)} networks. The longer a "
-        f"line, the clearer its direction. Right, {len(runs)} networks on MNIST, their mean bold. Mismatch: how "
-        "unlike two metrics are. Share: how much of the sensitivity lies where class centres differ. Dashed: all "
-        "directions alike. "
+        caption=f"Left, a toy with two long classes and {len(starts)} networks. The longer a line, the clearer its "
+        f"direction. Right, {len(runs)} networks on MNIST, their mean bold. Mismatch: 0 if layer and class have one "
+        "metric, up to its size. Share: of the sensitivity, in the directions between class centres. Dashed: no "
+        "direction is preferred. "
         f"(Toy: 300 points, 32 ReLUs, 400 steps of Adam. {about()}, "
         f"{MetricSpec.components} principal directions)",
         alt="Two panels with two long grey ellipses that nearly point to each other. By the hypothesis a long line "

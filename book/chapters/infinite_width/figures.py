@@ -12,16 +12,16 @@ from support.geometry.wide_layers import Wide
 
 def signs() -> None:
     """The curvature of four wide layers, by its sign."""
-    layers = {"erf": Wide("erf", 2), "square": Wide(2, 2, 1.0, 1.0), "cube": Wide(3, 2, 1.0, 1.0), "GELU": GELU}
+    erf, square, cube = Wide("erf", 2), Wide(2, 2, 1.0, 1.0), Wide(3, 2, 1.0, 1.0)
     radii = torch.linspace(0, 3, 121, dtype=torch.float64)[1:]
-    names = {"erf": (0.29, -0.44), "$z^2$ and $z^3$": (0.85, -0.14), "GELU": (0.62, 0.11)}
+    names = {"erf": (0.255, -0.4), "$z^2$, $z^3$": (0.72, -0.15), "GELU": (0.62, 0.11)}
     show(
-        pictures.signs_figure(radii, layers, names),
+        pictures.signs_figure(radii, [erf, square, cube, GELU], names),
         name="fig-signs",
         title="In a ring around the origin a layer of GELU is curved like a sphere. The paper's examples never are.",
         caption="The curvature of infinitely wide layers (the Ricci scalar, explained below). Each line is one "
         "activation; $z^2$, $z^3$, erf and ReLU are examples of the paper. The line of erf falls on, to "
-        f"{layers['erf'].ricci(radii[-1]).item():.0f}. "
+        f"{erf.ricci(radii[-1]).item():.0f}. "
         "(Formulas; two dimensions, weight variance 1; bias variance 1 for the powers, else 0)",
         alt="The lines of erf, the square and the cube lie below 0, on the side of the saddle. That of GELU begins "
         "there, crosses 0 at a distance of 0.55, has a peak of 0.1 on the side of the sphere, and falls towards 0. "

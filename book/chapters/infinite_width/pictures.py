@@ -21,8 +21,8 @@ GREY, ACCENT = "#777777", "#D55E00"
 NEGATIVE, POSITIVE = "#2166ac", "#b2182b"  # curvature, as the ends of the maps' RdBu
 
 
-def signs_figure(radii: Tensor, layers: dict[str, Wide], names: dict[str, tuple[float, float]]):
-    """The curvature of wide layers by the distance from the origin, blue below 0 and red above it; the last is bold.
+def signs_figure(radii: Tensor, layers: Sequence[Wide], names: dict[str, tuple[float, float]]):
+    """The curvature of wide layers by the distance from the origin: bold and red if it is ever positive, else blue.
 
     Lines leave the panel below. Beside it a saddle and a cap, each with circles. names: -> where they begin.
     """
@@ -37,10 +37,10 @@ def signs_figure(radii: Tensor, layers: dict[str, Wide], names: dict[str, tuple[
     left.text(0.985 * end, -0.008, "ReLU: 0, flat", fontsize=9, va="top", ha="right")
     left.text(0.985 * end, 0.93 * most, "sphere", color=POSITIVE, weight="bold", va="top", ha="right")
     left.text(0.985 * end, 0.97 * least, "saddle", color=NEGATIVE, weight="bold", va="bottom", ha="right")
-    for name, layer in layers.items():
-        R, width = layer.ricci(radii).numpy(), 3.2 if name == list(layers)[-1] else 1.7
-        for colour, where in ((NEGATIVE, R <= 0), (POSITIVE, R > 0)):
-            left.plot(radii, np.where(where, R, np.nan), color=colour, linewidth=width)
+    for layer in layers:
+        R = layer.ricci(radii).numpy()
+        colour, width = (POSITIVE, 3.2) if (R > 0).any() else (NEGATIVE, 1.7)
+        left.plot(radii, R, color=colour, linewidth=width)
     for name, (x, y) in names.items():
         left.text(x, y, name, color=POSITIVE if y > 0 else NEGATIVE, weight="bold" if y > 0 else "normal")
     left.set(xlabel="distance from the origin", ylabel="curvature", xlim=(0, end), ylim=(least, most))
