@@ -18,7 +18,7 @@ def signs() -> None:
     show(
         pictures.signs_figure(radii, [erf, square, cube, GELU], names),
         name="fig-signs",
-        title="In a ring around the origin a layer of GELU is curved like a sphere. The paper's examples never are.",
+        title="In a ring around the origin a layer of GELU is curved like a sphere. The paper's examples are not.",
         caption="The curvature of infinitely wide layers (the Ricci scalar, explained below). Each line is one "
         "activation; $z^2$, $z^3$, erf and ReLU are examples of the paper. The line of erf falls on, to "
         f"{erf.ricci(radii[-1]).item():.0f}. "
