@@ -59,11 +59,11 @@ def still(film: Film) -> Figure:
         top.set_title(f"{title}: {first} to {last}")
         if film.strips is not None:
             top.imshow(np.hstack(list(film.strips[k])), cmap="gray_r", vmin=0, vmax=1)
-        for when, hue in zip(WHEN, (figures.GREY, "black"), strict=True):
+        for when, hue, line in zip(WHEN, (figures.GREY, "black"), ("--", "-"), strict=True):
             row = WHEN.index(when)
             each = 100 * np.expm1(film.nats[:, row, k])
             ax.plot(t, each.T, color=hue, linewidth=0.4, alpha=0.4)
-            ax.plot(t, film.stretch[row, k], color=hue, linewidth=2.2, label=when)
+            ax.plot(t, film.stretch[row, k], line, color=hue, linewidth=2.2, label=when)
             middle = float(np.interp(0.5, t, film.stretch[row, k]))
             ax.plot(0.5, middle, "o", color=hue)
             look = {"ha": "center", "va": "bottom" if row else "top", "weight": "bold", "bbox": figures.PLATE}

@@ -39,7 +39,7 @@ def untrained_and_trained_figure(runs: pd.DataFrame) -> Figure:
     hue = style(runs["architecture"].iloc[0])["color"]
     fig, several = panels(runs, 3.5)
     for ax, of_scaling in several:
-        ax.axvspan(0, NEAR, color="#d9efe6", linewidth=0)
+        ax.axvspan(0, NEAR, color="#bfe3d4", linewidth=0)
         ax.text(NEAR / 2, -0.72, "near", ha="center", va="center", fontsize=9)
         ax.axhline(1.5, color="black", linewidth=0.8)
         z = [own_and_others(np.abs(class_distances(moments(of_scaling, step)))) for step in (0, None)]

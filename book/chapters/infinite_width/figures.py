@@ -20,7 +20,7 @@ def signs() -> None:
         name="fig-signs",
         title="In a ring around the origin a layer of GELU is curved like a sphere. The paper's examples are not.",
         caption="The curvature of infinitely wide layers (the Ricci scalar, explained below). Each line is one "
-        "activation; $z^2$, $z^3$, erf and ReLU are examples of the paper. The line of erf falls on, to "
+        "activation; z², z³, erf and ReLU are examples of the paper. The line of erf falls on, to "
         f"{erf.ricci(radii[-1]).item():.0f}. "
         "(Formulas; two dimensions, weight variance 1; bias variance 1 for the powers, else 0)",
         alt="The lines of erf, the square and the cube lie below 0, on the side of the saddle. That of GELU begins "
