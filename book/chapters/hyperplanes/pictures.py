@@ -27,7 +27,7 @@ PLACES = {  # network and share of its outputs that the claims ask, in words
     ("Abs2", "own farthest"): "Abs2:\nown class farthest",
     ("Abs2", "others near"): "Abs2: half of the\nothers within 1 SD",
 }
-FINDINGS = {"raw": "raw bytes:\nnearest, and near", "standardised": "standardised pixels:\nnearest, not near"}
+FINDINGS = {"raw": "raw bytes:\nnear, and mostly nearest", "standardised": "standardised pixels:\nnearest, not near"}
 
 
 def untrained_and_trained_figure(runs: pd.DataFrame) -> Figure:
