@@ -17,6 +17,7 @@ from benchmarks.train import say
 from book.claims.statistics import compare, holm
 from book.measures.classifiers.study import Plan, Recipe
 from support.networks.data import Dataset, load
+from support.training.classifiers import amx
 from support.training.classifiers.products import Products, relative_error
 from support.training.classifiers.stack import Stack
 from support.training.machine import Division
@@ -42,7 +43,7 @@ def modes(device: torch.device) -> dict[str, Products]:
     """The ways to multiply on that device; "fp32" is torch's own float32."""
     found = {"float64": Products("float64"), "fp32": Products("fp32")}
     if device.type == "cpu":
-        found["fp32 onednn"] = Products("fp32", "onednn")
+        found |= {f"fp32 {name}": Products("fp32", name) for name in ("onednn", "amx") if name != "amx" or amx.load()}
     return found
 
 
@@ -73,7 +74,7 @@ def train(products: Products, dataset: Dataset, sizes: Sizes, device: torch.devi
     plan = Plan("equivalence", dataset.name, sizes.steps, images=sizes.images, seeds=sizes.seeds, **how)
     specs = [plan.spec(dataset, name, "raw", seed) for name in NETWORKS for seed in range(sizes.seeds)]
     say(f"training with {products.precision}, {products.routine}")
-    rows, width = (1500, 4) if device.type == "cpu" else (sizes.images, 64)
+    rows, width = (1536, 4) if device.type == "cpu" else (sizes.images, 64)
     division = Division(device.type, torch.get_num_threads(), products.routine, rows, width)
     stack = Stack(specs, dataset, products, division)
     weights = {}

@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from support.training.classifiers import products
+from support.networks.data import load
+from support.training.classifiers import amx, products
 from support.training.classifiers.products import (
     FP32_ERROR,
     ROUTINES,
@@ -12,6 +13,9 @@ from support.training.classifiers.products import (
     rate,
     relative_error,
 )
+from support.training.classifiers.specs import RunSpec
+from support.training.classifiers.stack import Stack
+from support.training.machine import Division
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +67,7 @@ def test_the_error_is_measured_and_not_believed(operands, monkeypatch):
     [
         ({"default": (2e-7, 100.0), "onednn": (3e-7, 170.0)}, "onednn"),  # both honest: the faster
         ({"default": (2e-7, 170.0), "onednn": (3e-7, 100.0)}, "default"),
+        ({"default": (2e-7, 170.0), "onednn": (3e-3, 900.0), "amx": (1e-7, 600.0)}, "amx"),
         ({"default": (2e-7, 100.0), "onednn": (3e-3, 900.0)}, "default"),  # rounds to bfloat16, however fast
         ({"default": (2e-7, 100.0), "onednn": (float("nan"), 900.0)}, "default"),
         ({"default": (2e-3, 100.0), "onednn": (3e-3, 900.0)}, "default"),  # none honest: what torch does by itself
@@ -71,7 +76,8 @@ def test_the_error_is_measured_and_not_believed(operands, monkeypatch):
 def test_the_probe_takes_the_fastest_honest_routine(found, chosen, monkeypatch):
     monkeypatch.setattr(products, "relative_error", lambda p, P, w: found[p.routine][0])
     monkeypatch.setattr(products, "rate", lambda p, P, w, seconds: found[p.routine][1])
-    p, probe = choose("fp32", torch.device("cpu"))
+    monkeypatch.setattr(products.amx, "load", lambda: "amx" in found)
+    p, probe = choose.__wrapped__("fp32", torch.device("cpu"))
     assert p == Products("fp32", chosen)
     assert str({name: tuple(probe[name].values()) for name in probe}) == str(found)  # both stay on record
 
@@ -79,9 +85,65 @@ def test_the_probe_takes_the_fastest_honest_routine(found, chosen, monkeypatch):
 def test_the_routine_chosen_on_this_machine_is_honest(monkeypatch):
     monkeypatch.setattr(products, "rate", rate)  # the measured one
     p, probe = choose("fp32", torch.device("cpu"), seconds=0.05)
-    assert probe.keys() == ROUTINES.keys()
+    assert probe.keys() == ROUTINES.keys() - ({"amx"} if amx.load() is None else set())
     assert all(0 < entry["gflops"] != 1 for entry in probe.values())
     assert probe[p.routine]["error"] <= FP32_ERROR
+
+
+needs_unit = pytest.mark.skipif(
+    amx.load() is None, reason="this processor has no matrix unit, or there is no compiler"
+)
+
+
+@needs_unit
+@pytest.mark.parametrize(("n", "K", "M"), [(64, 96, 64), (1, 1, 32), (70, 45, 96), (1000, 719, 128)])
+def test_the_matrix_unit_multiplies_as_exactly_as_float32(n, K, M):
+    """Whole tiles and parts of them; a stride that is not the number of columns, as of a slice."""
+    generator = torch.Generator().manual_seed(5)
+    P = torch.randint(0, 256, (n, K), generator=generator, dtype=torch.uint8)
+    weight = torch.randn(K, 2 * M, generator=generator)[:, :M] * torch.logspace(-9, 9, M)
+    bias, dz = torch.randn(M, generator=generator), torch.randn(n, M, generator=generator)
+    unit, operand = Products("fp32", "amx"), amx.tiles(P)
+    exact = P.double() @ weight.double() + bias.double()
+    scale = P.double() @ weight.double().abs() + bias.double().abs()
+    for out in (None, torch.full((n, M), 7.0)):
+        assert ((unit.forward(operand, weight, bias, out) - exact).abs() / scale).max() < 1e-6
+    total = torch.full((K, M), 3.0)
+    assert unit.accumulate(total, operand, dz) is total
+    scale = P.double().T @ dz.double().abs() + 3
+    assert ((total - 3 - P.double().T @ dz.double()).abs() / scale).max() < 1e-6
+
+
+@needs_unit
+def test_a_network_learns_on_the_matrix_unit_as_on_float32():
+    dataset = load("digits").first(100)
+    specs = [
+        RunSpec(
+            architecture=name,
+            seed=0,
+            scaling="raw",
+            data="digits",
+            data_digest=dataset.digest[:16],
+            images=100,
+            rate=0.01,
+            hidden=32,
+        )
+        for name in ("ReLU", "Abs-L2-Neg")
+    ]
+    weights = []
+    for routine in ("default", "amx"):
+        stack = Stack(specs, dataset, Products("fp32", routine), Division("cpu", 1, routine, 64, 4))
+        with torch.no_grad():
+            for step in range(1, 6):
+                stack.step(step)
+        weights.append(torch.cat([w.flatten() for network in stack.weights() for w in network.values()]))
+    assert 0 < (weights[0] - weights[1]).norm() / weights[0].norm() < 1e-5
+
+
+def test_without_a_compiler_there_is_no_matrix_unit(monkeypatch):
+    monkeypatch.setattr(amx.shutil, "which", lambda name: None)
+    assert amx.load.__wrapped__() is None
+    assert "amx" not in choose.__wrapped__("fp32", torch.device("cpu"), hidden=20, seconds=0.01)[1]
 
 
 def test_float64_has_no_choice_but_a_measured_error():

@@ -1,11 +1,12 @@
 """The two large products of a step, P @ weight and P^T @ dz, in float32 or float64, by the fastest exact routine.
 
-On a CPU, float32 products use torch's default library or oneDNN. A short probe takes the faster of those with the
-error of float32. The probe is needed because the switch for oneDNN is called "bf16": on most machines it only changes
-the library, but on machines with AMX it rounds.
+On a CPU, float32 products use torch's default library, oneDNN, or the processor's matrix unit (`amx`), if there is
+one. A short probe takes the fastest of those with the error of float32. The probe is needed because the switch for
+oneDNN is called "bf16": on most machines it only changes the library, but on machines with AMX it rounds.
 """
 
 import contextlib
+import functools
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,10 +16,12 @@ import torch
 from torch import Tensor
 
 from support.defaults import pinned
-from support.training.machine import DTYPES, wait
+from support.training.classifiers import amx
+from support.training.machine import DTYPES, threads, wait
 
 FP32_ERROR = 1e-6  # relative Frobenius error below which a product counts as float32; plain float32 has about 2e-7
-ROUTINES = {"default": "ieee", "onednn": "bf16"}  # CPU routine -> torch.backends.mkldnn.matmul.fp32_precision
+# CPU routine -> torch.backends.mkldnn.matmul.fp32_precision
+ROUTINES = {"default": "ieee", "onednn": "bf16", "amx": "ieee"}
 
 
 @dataclass(frozen=True)
@@ -33,17 +36,17 @@ class Products:
         """The type of all tensors."""
         return DTYPES[self.precision]
 
-    def operand(self, images: Tensor, device: torch.device | str) -> Tensor:
+    def operand(self, images: Tensor, device: torch.device | str) -> Any:
         """The operand P on the device, from image bytes (N, K)."""
-        return images.to(device).to(self.dtype)
+        return amx.tiles(images) if self.routine == "amx" else images.to(device).to(self.dtype)
 
-    def forward(self, P: Tensor, weight: Tensor, bias: Tensor, out: Tensor | None = None) -> Tensor:
+    def forward(self, P: Any, weight: Tensor, bias: Tensor, out: Tensor | None = None) -> Tensor:
         """P @ weight + bias: operand of n images, (K, M) and (M,) give (n, M)."""
-        return torch.addmm(bias, P, weight, out=out)
+        return amx.forward(P, weight, bias, out) if self.routine == "amx" else torch.addmm(bias, P, weight, out=out)
 
-    def accumulate(self, total: Tensor, P: Tensor, dz: Tensor) -> Tensor:
+    def accumulate(self, total: Tensor, P: Any, dz: Tensor) -> Tensor:
         """total += P^T @ dz, in place: (K, M), operand of n images, (n, M)."""
-        return total.addmm_(P.T, dz)
+        return amx.accumulate(total, P, dz) if self.routine == "amx" else total.addmm_(P.T, dz)
 
     @contextlib.contextmanager
     def active(self) -> Iterator["Products"]:
@@ -74,19 +77,24 @@ def relative_error(products: Products, P: Tensor, weight: Tensor) -> float:
     return max(float((value - exact).norm() / exact.norm()) for value, exact in pairs)
 
 
-def choose(precision: str, device: torch.device, seconds: float = 0.5) -> tuple[Products, dict]:
+@functools.cache
+def choose(precision: str, device: torch.device, hidden: int = 128, seconds: float = 0.5) -> tuple[Products, dict]:
     """The products to use, and the results of the probe: {routine: {"gflops": ..., "error": ...}}.
 
-    seconds: time for each routine, at most. Only float32 on a CPU has a choice; otherwise only the error is measured.
+    hidden: units of a network. seconds: time for each routine, at most. Only float32 on a CPU has a choice; otherwise
+    only the error is measured. A thread of a step computes alone, so the probe has one thread.
     """
     P, weight = sample(device)
-    names = ROUTINES if precision == "fp32" and device.type == "cpu" else ["default"]
+    names = ["default"]
+    if precision == "fp32" and device.type == "cpu":
+        names += ["onednn"] + (["amx"] if hidden % amx.SIDE == 0 and amx.load() else [])
     found = {}
     for name in names:
         products = Products(precision, name)
         found[name] = {"error": relative_error(products, P, weight)}
         if len(names) > 1:
-            found[name]["gflops"] = rate(products, P, weight, seconds)
+            with threads(1):
+                found[name]["gflops"] = rate(products, P, weight, seconds)
     honest = [n for n in found if len(names) == 1 or found[n]["error"] <= FP32_ERROR] or ["default"]
     best = max(honest, key=lambda n: found[n].get("gflops", 0.0))
     return Products(precision, best), found
@@ -102,13 +110,13 @@ def sample(device: torch.device) -> tuple[Tensor, Tensor]:
 
 def rate(products: Products, P: Tensor, weight: Tensor, seconds: float = 0.2) -> float:
     """The best GFLOP/s of repeated products within about this many seconds."""
-    P, weight, best = products.operand(P, P.device), weight.to(products.dtype), float("inf")
+    operand, weight, best = products.operand(P, P.device), weight.to(products.dtype), float("inf")
     bias, out = weight.new_zeros(weight.shape[1]), weight.new_empty(len(P), weight.shape[1])
     wait(P.device)
     end = time.perf_counter() + seconds
     with products.active():
         while (start := time.perf_counter()) < end:
-            products.forward(P, weight, bias, out)
+            products.forward(operand, weight, bias, out)
             wait(P.device)
             best = min(best, time.perf_counter() - start)
     return float(f"{2 * len(P) * weight.numel() / best / 1e9:.3g}")

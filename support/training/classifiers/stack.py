@@ -35,10 +35,10 @@ ACTIVE = 1e-6  # an output is active on an image if its absolute value exceeds t
 
 def divide(specs: list[RunSpec], device: torch.device, rows: int | None = None) -> tuple[Products, Division, dict]:
     """The products, the division of the work and the probe's results for this block on this machine."""
-    products, probe = choose(specs[0].precision, device)
+    products, probe = choose(specs[0].precision, device, specs[0].hidden)
     if device.type == "cpu":
-        # measured: chunks of about 3 MB (1,500 rows x 4 networks x 128 units) are fastest, within a few per cent
-        rows, width = rows or 1500, max(1, 512 // specs[0].hidden)
+        # measured: chunks of about 3 MB (1,536 rows x 4 networks x 128 units) are fastest, within a few per cent
+        rows, width = rows or 1536, max(1, 512 // specs[0].hidden)
     else:
         width = 64
         torch.cuda.empty_cache()  # otherwise the memory of an earlier block counts as used
@@ -51,7 +51,7 @@ def divide(specs: list[RunSpec], device: torch.device, rows: int | None = None) 
 class Chunk(NamedTuple):
     """n images that are computed together. Their pixels after the first `pixels` are all 0."""
 
-    operand: Tensor  # of these pixels alone, see `Products.operand`
+    operand: Any  # of these pixels alone, see `Products.operand`
     labels: Tensor  # (C, n), one-hot
     pixels: int
 

@@ -41,8 +41,8 @@ def train(
         division, probe = Division(**saved.note["division"]), saved.note["probe"]
         products = Products(specs[0].precision, division.routine)
         if division.routine != "default":  # exact enough where the block began, but not on every machine
-            best, here = choose(specs[0].precision, course.device)
-            if here[division.routine]["error"] > FP32_ERROR:
+            best, here = choose(specs[0].precision, course.device, specs[0].hidden)
+            if division.routine not in here or here[division.routine]["error"] > FP32_ERROR:
                 products, probe, division = best, here, replace(division, routine=best.routine)
     else:
         products, division, probe = divide(specs, course.device, rows)
