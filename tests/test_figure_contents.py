@@ -204,24 +204,25 @@ def test_failing_runs_are_drawn_as_shares_for_each_network_and_scaling():
 
 def test_leads_stand_above_their_step_size_with_mean_and_interval():
     rows = [
-        (size, s, seed, (-10 if size == 10 else 50) + seed)
+        (size, s, seed, (-10 if size == 10 else 50) + seed, size / 20 + seed, 3.0)
         for size in (10, 1000)
         for s in ("raw", "standardised")
         for seed in range(3)
     ]
-    leads = pd.DataFrame(rows, columns=["size", "scaling", "seed", "lead"])
-    (ax,) = dying.sign_turns_figure(leads, {"raw": 2476.8, "standardised": 0.2491}).axes
+    leads = pd.DataFrame(rows, columns=["size", "scaling", "seed", "lead", "ReLU2", "ReLU2-Neg"])
+    ax, lost = dying.sign_turns_figure(leads, {"raw": 2476.8, "standardised": 0.2491}).axes
     assert [text.get_text() for text in ax.texts[2:]] == [
-        "\u2190 the paper's steps, standardised pixels: 0.25",
-        "the paper's steps, raw pixels: 2,477 \u2192",
+        "\u2190 the paper: 0.25",
+        "the paper: 2,477 \u2192",
     ]
-    assert sorted(y for _, y in points(ax, ".")) == sorted(float(row[-1]) for row in rows)
+    assert sorted(y for _, y in points(ax, ".")) == sorted(float(row[3]) for row in rows)
     assert [line.get_label() for line in ax.lines if line.get_marker() == "^"] == [
         "raw inputs",
         "standardised inputs",
     ]
     means = points(ax, "^")
     assert {y for _, y in means} == {-9.0, 51.0}
+    assert {y for _, y in points(lost, "s")} == {1.5, 51.0} and {y for _, y in points(lost, "^")} == {3.0}
     assert {int(round(x)) for x, _ in means} == {1, 3}
     half = 4.303 / 3**0.5  # Student's 97.5% point with two degrees of freedom; the SD is 1
     bars = [line.get_ydata() for line in ax.lines if len(line.get_xdata()) == 2 and len(set(line.get_xdata())) == 1]

@@ -92,7 +92,7 @@ def test_the_mean_log_volume_lies_below_infinite_width_by_about_one_over_n():
 
 def test_the_curvature_is_drawn_whose_sign_that_of_circles_has():
     radii, layers = torch.linspace(0.05, 2, 40).double(), [Wide("erf", 2), Wide("gelu", 2)]
-    left, cap, saddle = pictures.signs_figure(radii, layers, {"GELU": (0.6, 0.1)}).axes
+    left, right = pictures.signs_figure(radii, layers, {"GELU": (0.6, 0.1)}, layers[1]).axes
 
     def growth(layer, at):  # of the circumference, for each unit of distance, both measured by the layer
         step = 1e-4
@@ -107,7 +107,11 @@ def test_the_curvature_is_drawn_whose_sign_that_of_circles_has():
         slower = (growth(layer, radii + 0.01) < growth(layer, radii - 0.01)).numpy()  # as on a sphere
         assert (slower == (line.get_ydata() > 0)).all()
     assert (erf.get_ydata() < 0).all() and (gelu.get_ydata()[12:] > 0).all()
-    assert [len(ax.lines) for ax in (saddle, cap)] == [3, 3]
+    rising, falling = right.lines[1:]
+    assert [line.get_color() for line in (rising, falling)] == [pictures.NEGATIVE, pictures.POSITIVE]
+    drawn = np.concatenate([rising.get_ydata(), falling.get_ydata()[1:]])
+    assert drawn == pytest.approx(100 * (growth(layers[1], radii).numpy() - 1), abs=1e-4)
+    assert (np.diff(rising.get_ydata()) > 0).all() and (np.diff(falling.get_ydata()) < 0).all()
 
 
 def test_the_constant_is_drawn_by_loops_formula_and_flipped_sign():

@@ -87,17 +87,17 @@ def geodesics() -> None:
 
 def shapes() -> None:
     """Where classifiers on a toy are most sensitive, and what training does to those on MNIST."""
-    toy, starts = toys.toy(toys.TWO), range(12)
+    toy, starts = toys.toy(toys.TWO), range(6)
     trained = [toys.network(toy, "ReLU, linear head", seed) for seed in starts]
-    panels = {"Hypothesis:\nacross the class": [], "After training:\nmostly along it": trained}
+    panels = {"Toy, the hypothesis:\nacross the class": [], "Toy, after training:\nmostly along it": trained}
     runs, lines = judged(), {name: untrained(name, {"Euclid": name})[name] for name in ("mismatch", "share")}
     away, towards = (runs[[f"{name} before", name]].to_numpy() for name in ("mismatch", "discriminant"))
     changes = {
         "MNIST: away from\nthe class's metric": pictures.Change(
-            away, "mismatch", (0, 2), lines["mismatch"], "no preference", "0: the class's own"
+            away, "distance from it", (0, 2), lines["mismatch"], "no preference", "0: the same"
         ),
         "MNIST: towards\nwhat separates": pictures.Change(
-            towards, "share (%)", (30, 70), lines["share"], "no preference"
+            towards, "share of sensitivity (%)", (30, 70), lines["share"], "no preference"
         ),
     }
     show(
@@ -105,11 +105,10 @@ def shapes() -> None:
         name="fig-shapes",
         title="Training leads a layer away from the metrics of the classes, towards what separates them.",
         caption=f"Left, a toy with two long classes and {len(starts)} networks. The longer a line, the clearer its "
-        f"direction. Right, {len(runs)} networks on MNIST, their mean bold. Mismatch: 0 if layer and class have one "
-        "metric, up to its size. Share: of the sensitivity, in the directions between class centres. Dashed: no "
-        "direction is preferred. "
-        f"(Toy: 300 points, 32 ReLUs, 400 steps of Adam. {about()}, "
-        f"{MetricSpec.components} principal directions)",
+        f"direction. Right, {len(runs)} networks on MNIST, their mean bold. First, how far the layer's metric is "
+        "from that of the class (0: the same, but for its scale). Then, the part of the layer's sensitivity that "
+        "lies in the directions between class centres. Dashed: no direction is preferred. (Toy: 300 points, 32 "
+        f"ReLUs, 400 steps of Adam. {about()}, {MetricSpec.components} principal directions)",
         alt="Two panels with two long grey ellipses that nearly point to each other. By the hypothesis a long line "
         "stands across each of them. After training lines point mostly along the grey ellipses. Two panels with "
         f"{len(runs)} lines, all of which rise: mismatch on average from {away.mean(0)[0]:.2f} to "

@@ -75,8 +75,8 @@ def directions_figure(data: Toy, panels: dict[str, list[nn.Sequential]], changes
         panels: title -> networks, the first of which is drawn bold; without one, the rulers of the classes.
         changes: title -> numbers of networks before and after training.
     """
-    ratios = (*[1.0] * len(panels), *[0.75] * len(changes))
-    fig, axes = figures.subplots(1, len(ratios), height=2.7, width_ratios=ratios)
+    ratios = (*[1.0] * len(panels), *[0.6] * len(changes))
+    fig, axes = figures.subplots(1, len(ratios), height=3.0, width_ratios=ratios)
     for ax, (title, networks) in zip(axes[: len(panels)], panels.items(), strict=True):
         for c, g in enumerate(data.gaussians):
             _circles(ax, g.mean[None], g.precision[None], _longer(g, g.precision), color=CLASS)

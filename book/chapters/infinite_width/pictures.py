@@ -21,52 +21,46 @@ GREY, ACCENT = "#777777", "#D55E00"
 NEGATIVE, POSITIVE = "#2166ac", "#b2182b"  # curvature, as the ends of the maps' RdBu
 
 
-def signs_figure(radii: Tensor, layers: Sequence[Wide], names: dict[str, tuple[float, float]]):
-    """The curvature of wide layers by the distance from the origin: bold and red if it is ever positive, else blue.
+def signs_figure(radii: Tensor, layers: Sequence[Wide], names: dict[str, tuple[float, float]], shown: Wide):
+    """The curvature of wide layers by the distance from the origin, and how fast the circles of one of them grow.
 
-    Lines leave the panel below. Beside it a saddle and a cap, each with circles. names: -> where they begin.
+    Left, a line is bold and red if it is ever positive, else blue; lines leave the panel below. names: -> where they
+    begin. Right, the length that a circle gains on a small step outward, over that on a flat sheet, (q + 1/q) / 2 by
+    the ratio q of the stretch along a ray to that across it: red where it falls.
     """
-    fig, axes = figures.subplots(2, 2, height=3.6, width_ratios=(2.3, 1))
-    grid, end, least, most = axes[0, 0].get_gridspec(), float(radii[-1]), -0.45, 0.18
-    for ax in axes.flat:
-        ax.remove()
-    left = fig.add_subplot(grid[:, 0])
-    left.axhspan(0, most, color=POSITIVE, alpha=0.07, linewidth=0)
-    left.axhspan(least, 0, color=NEGATIVE, alpha=0.07, linewidth=0)
+    fig, (left, right) = figures.subplots(1, 2, height=3.6, width_ratios=(1.5, 1))
+    end, least, most = float(radii[-1]), -0.45, 0.18
+    for low, high, colour in ((0, most, POSITIVE), (least, 0, NEGATIVE)):
+        left.axhspan(low, high, color=colour, alpha=0.07, linewidth=0)
     left.axhline(0, color="black", linewidth=1)
     left.text(0.985 * end, -0.008, "ReLU: 0, flat", fontsize=9, va="top", ha="right")
-    left.text(0.985 * end, 0.93 * most, "sphere", color=POSITIVE, weight="bold", va="top", ha="right")
-    left.text(0.985 * end, 0.97 * least, "saddle", color=NEGATIVE, weight="bold", va="bottom", ha="right")
+    left.text(0.985 * end, 0.93 * most, "like a sphere", color=POSITIVE, weight="bold", va="top", ha="right")
+    left.text(0.985 * end, 0.97 * least, "like a saddle", color=NEGATIVE, weight="bold", va="bottom", ha="right")
     for layer in layers:
         R = layer.ricci(radii).numpy()
         colour, width = (POSITIVE, 3.2) if (R > 0).any() else (NEGATIVE, 1.7)
         left.plot(radii, R, color=colour, linewidth=width)
     for name, (x, y) in names.items():
         left.text(x, y, name, color=POSITIVE if y > 0 else NEGATIVE, weight="bold" if y > 0 else "normal")
-    left.set(xlabel="distance from the origin", ylabel="curvature", xlim=(0, end), ylim=(least, most))
-    left.set_xticks(range(int(end) + 1))
-    _surface(fig.add_subplot(grid[0, 1], projection="3d"), 1, POSITIVE, "sphere: above 0")
-    _surface(fig.add_subplot(grid[1, 1], projection="3d"), -1, NEGATIVE, "saddle: below 0")
+    left.set(title="Curvature", xlabel="distance from the origin", xlim=(0, end), ylim=(least, most))
+    q = shown.stretch_ratio(radii).numpy()
+    rate = 100 * ((q + 1 / q) / 2 - 1)
+    top = int(rate.argmax())
+    right.axhline(0, color="black", linewidth=1, linestyle="--")
+    for part, colour, said, x, y in (
+        (slice(0, top + 1), NEGATIVE, "speeding up,\nlike a saddle", 0.3, 0.97),
+        (slice(top, None), POSITIVE, "slowing down,\nlike a sphere", 0.42, 0.6),
+    ):
+        right.plot(radii[part], rate[part], color=colour, linewidth=3.2)
+        right.text(x, y, said, color=colour, va="top", weight="bold", transform=right.transAxes)
+    right.text(0.985 * end, -0.03, "as on a flat sheet", fontsize=9, va="top", ha="right")
+    right.set(
+        title="How fast GELU's circles grow", xlabel="distance from the origin", xlim=(0, end), ylim=(-0.12, 1.6)
+    )
+    right.yaxis.set_major_formatter("+{x:.1f}%")
+    for ax in (left, right):
+        ax.set_xticks(range(int(end) + 1))
     return fig
-
-
-def _surface(ax, sign: int, colour: str, said: str) -> None:
-    """Draws a saddle (sign -1) or a cap (+1) with circles of equal steps around its middle."""
-
-    def points(radius, angle):
-        x, y = radius * np.cos(angle), radius * np.sin(angle)
-        return x, y, -0.5 * (sign * x * x + y * y) + (1 + sign) / 8  # in the middle of its panel
-
-    angle = np.linspace(0, 2 * np.pi, 49)
-    look = {"alpha": 0.25, "linewidth": 0, "shade": False, "rstride": 1, "cstride": 1}
-    ax.plot_surface(*points(*np.meshgrid(np.linspace(0, 1, 9), angle)), color=colour, **look)
-    for r in (1 / 3, 2 / 3, 1):
-        ax.plot(*points(r, angle), color=colour, linewidth=2)
-    ax.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-0.5, 0.5))
-    ax.set_box_aspect((2, 2, 1), zoom=1.35)
-    ax.set_title(said, fontsize=9, loc="center", color=colour, weight="bold")
-    ax.view_init(elev=38, azim=62)
-    ax.set_axis_off()
 
 
 def constant_figure(radii, loops, formula, flipped):

@@ -208,7 +208,7 @@ def ideas_figure(arms: list[dict], rounds: pd.DataFrame, titles: dict[str, str])
     arms: of the claim on the gain, as in the ledger. rounds: rows of "kernel-rounds". titles: title of a panel -> the
     reason, in it.
     """
-    fig, axes = subplots(1, 3, height=3.4)
+    fig, axes = subplots(1, 3, height=3.4, width_ratios=(1.2, 1, 1))
     glass, toy, images = axes
     for x, arm in enumerate(arms):
         glass.plot([x, x], [-arm["low"], -arm["high"]], color="black", linewidth=2)

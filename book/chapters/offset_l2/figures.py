@@ -39,7 +39,7 @@ def cost() -> None:
         title="Put back where they began, at random, the centres do as well as trained ones. Other random places "
         "will not do, on standardised pixels.",
         caption=f"Mean test accuracy of {centres.SHOWN}, in which near means “my class”, before and after all its "
-        f"ten centres were moved. (MNIST, first 10,000 training images, 5,000 steps; "
+        f"ten centres were moved. (MNIST, first 10,000 training images, 5,000 steps, a tenth of the paper's; "
         f"means of {tests['n'].min()} networks)",
         alt="Two panels of three bars inside outlines. On raw bytes all bars fill their outline. On standardised "
         "pixels the bar for centres back at their start fills it, that for centres at zero falls short of it by a "

@@ -17,39 +17,53 @@ from support.networks.architectures import SIX
 
 
 def sign_turns_figure(leads: pd.DataFrame, published: Mapping[str, float]) -> Figure:
-    """The lead of ReLU2-Neg over ReLU2 against the step size: every pair of networks, mean and 95% interval.
+    """The lead of ReLU2-Neg over ReLU2 against the step size, and the outputs that each of the two has lost.
 
-    leads: `law.leads`. Filled: raw inputs; hollow: standardised inputs. published: the step size of the published
-    rate by scaling, for the margins.
+    leads: `law.leads`; every pair of networks, mean and 95% interval. Filled: raw inputs, hollow: standardised ones.
+    published: the step size of the published rate by scaling, for the margins.
     """
-    fig, ax = subplots(height=3.4)
-    look, sizes = style("ReLU2-Neg"), sorted(leads["size"].unique())
-    for shift, face, (scaling, of_scaling) in zip(
-        (-0.1, 0.1), (look["color"], "white"), by_scaling(leads), strict=True
-    ):
-        found = [(np.log10(size) + shift, of_scaling.loc[of_scaling["size"] == size, "lead"]) for size in sizes]
-        for x, lead in found:
-            mean = mean_interval(lead)
-            ax.plot(x + 0.09 * (jitter(len(lead)) - 0.5), np.sort(lead), ".", color=GREY, markersize=4, alpha=0.6)
-            ax.plot([x, x], [mean.low, mean.high], color=look["color"], linewidth=3)
-        means = [lead.mean() for _, lead in found]
-        marks = {"markerfacecolor": face, "markersize": 9, "linestyle": "none"}
-        ax.plot([x for x, _ in found], means, label=f"{scaling} inputs", **look | marks)
-    ax.axhline(0, color="black", linewidth=0.8)
+    fig, (left, right) = subplots(1, 2, height=3.4, width_ratios=(1.7, 1))
+    sizes = sorted(leads["size"].unique())
+    for shift, hollow, (scaling, pairs) in zip((-0.1, 0.1), (False, True), by_scaling(leads), strict=True):
+        for ax, column, network in (
+            (left, "lead", "ReLU2-Neg"),
+            (right, "ReLU2", "ReLU2"),
+            (right, "ReLU2-Neg", "ReLU2-Neg"),
+        ):
+            look = style(network) | {"markersize": 9, "linestyle": "none"}
+            if hollow:
+                look["markerfacecolor"] = "white"
+            of_size = [pairs.loc[pairs["size"] == size, column] for size in sizes]
+            at = np.log10(sizes) + shift + (0.06 if ax is right and network == "ReLU2-Neg" else 0)
+            for x, values in zip(at, of_size, strict=True):
+                if ax is left:
+                    spread = 0.09 * (jitter(len(values)) - 0.5)
+                    ax.plot(x + spread, np.sort(values), ".", color=GREY, markersize=4, alpha=0.6)
+                mean = mean_interval(values)
+                ax.plot([x, x], [mean.low, mean.high], color=look["color"], linewidth=3)
+            named = {"label": f"{scaling} inputs"} if ax is left else {}
+            ax.plot(at, [values.mean() for values in of_size], **named, **look)
+    left.axhline(0, color="black", linewidth=0.8)
     for height, words in ((0.97, "distances lead"), (0.13, "amounts lead")):
-        ax.text(0.01, height, words, transform=ax.transAxes, va="top" if height > 0.5 else "bottom", style="italic")
-    words_of = "the paper's steps, {} pixels: {:,}".format
+        left.text(
+            0.01, height, words, transform=left.transAxes, va="top" if height > 0.5 else "bottom", style="italic"
+        )
     beyond = (
-        (0.01, "left", "\u2190 " + words_of("standardised", round(published["standardised"], 2))),
-        (0.99, "right", words_of("raw", round(published["raw"])) + " \u2192"),
+        (0.01, "left", f"\u2190 the paper: {published['standardised']:.2f}"),
+        (0.99, "right", f"the paper: {published['raw']:,.0f} \u2192"),
     )
     for x, side, words in beyond:
-        ax.text(x, 0.03, words, transform=ax.transAxes, ha=side, fontsize=9, color="#555555")
-    ax.set_xticks(np.log10(sizes), [f"{size:,}" for size in sizes])
-    ax.set(xlabel="step size of the first layer", ylabel="lead of distances (points)", ylim=(-125, 100))
-    ax.set_yticks(range(-100, 101, 50))
-    ax.grid(axis="x", visible=False)
-    legend_below(fig, ax, 2)
+        left.text(x, 0.03, words, transform=left.transAxes, ha=side, fontsize=9, color="#555555")
+    right.text(0.7, 0.86, "amounts\n(ReLU2)", transform=right.transAxes, ha="right", va="center")
+    right.text(0.98, 0.22, "distances\n(ReLU2-Neg)", transform=right.transAxes, ha="right", va="center")
+    for ax in (left, right):
+        ax.set_xticks(np.log10(sizes), [f"{size:,}" for size in sizes])
+        ax.set(xlabel="step size of the first layer")
+        ax.grid(axis="x", visible=False)
+    left.set(title="The lead", ylabel="lead of distances (points)", ylim=(-125, 100))
+    left.set_yticks(range(-100, 101, 50))
+    right.set(title="Why: lost outputs", ylabel="lost outputs (%)", ylim=(-5, 105))
+    legend_below(fig, left, 2)
     return fig
 
 
