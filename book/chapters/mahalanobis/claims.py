@@ -239,14 +239,15 @@ CLAIMS = (
            most("MD_Sigmoid", MISS), late=True),
     _claim("MDX-6-b", "Model Architectures", "Sigmoids do worse than ReLUs, too.",
            most("MD_Sigmoid", MISS_RELU), late=True),
-    # of the paper a summary says that Abs and ReLU are equivalent here, and proposes to compare their alignment
+    # a variant: of the paper a summary says that Abs and ReLU are equivalent here, and proposes to compare their
+    # alignment
     claim("MDX-7-a", "a summary of the paper by others, First Experiments",
           "The rows of networks of absolute values and of ReLUs are aligned equally well with the eigenvectors.",
           Part("mean cosine over that of their own rotations, Abs {excess, MD_Abs:+.3f} - ReLU "
                "{excess, MD_ReLU:+.3f} = {:+.3f}",
                lambda t: t["excess", "MD_Abs"] - t["excess", "MD_ReLU"], (-ALIKE, ALIKE),
                asks=f"cosine over that of own rotations, Abs - ReLU within ±{ALIKE:g} (90% interval)", error=0.10),
-          arms=aligned, source="oursland2024", late=True),
+          arms=aligned, source="oursland2024", kind="variant", late=True),
     own("OWN-4-a",
         "Networks of absolute values learn the distance if the exact biases are within Adam's reach, and only then.",
         as_predicted(),
