@@ -43,9 +43,10 @@ class Tables(Mapping[str, pd.DataFrame]):
         first = next(iter(study.questions()))
         near = (first.experiment, first.data) if isinstance(self.records, Store) else ()
         if near not in self._asked:
-            self._asked[near] = found = defaultdict(list)
+            found: dict[Any, list[Record]] = defaultdict(list)
             for record in sorted(study.near(self.records), key=lambda r: (r.key, r.steps)):
                 found[record.spec.question].append(record)
+            self._asked[near] = found
         return self._asked[near]
 
     def runs(self, study: Study) -> list[Record]:
