@@ -154,7 +154,7 @@ def settings(**given):
 
 
 def test_the_scale_fills_in_and_an_explicit_value_wins():
-    assert (settings().data, settings().seeds, settings().images) == ("digits", 3, 1437)
+    assert (settings().data, settings().seeds, settings().images) == ("digits", 3, 700)
     assert settings(scale="paper").data == "mnist"
     assert settings(seeds=4).seeds == 4
     assert "rate" not in {k for k, v in asdict(settings()).items() if v is not None}

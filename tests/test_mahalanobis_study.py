@@ -489,7 +489,7 @@ def test_chapter_5_runs_with_small_parameters(tmp_path, monkeypatch):
 
 def test_the_scale_says_what_the_source_did():
     asked = {"scale": "laptop", "dimension": None, "trials": None, "epochs": None, "samples": None, "device": "cpu"}
-    assert Settings.defaults(asked) == {"dimension": 2, "trials": 20, "epochs": 10_000, "samples": 1000}
+    assert Settings.defaults(asked) == {"dimension": 2, "trials": 5, "epochs": 10_000, "samples": 1000}
     large = Settings.defaults(asked | {"dimension": 100})
     assert (large["epochs"], large["samples"]) == (250_000, 10_000)
     alone = Settings("paper", 2, 3, 77, 1000, "cpu")

@@ -11,13 +11,12 @@ of network, a function of record and study that returns a dictionary of named nu
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pkgutil import resolve_name
 from typing import Any
 
 import pandas as pd
 
-from book.records.store import Record
+from book.records.store import Record, Store
 from book.records.sweep import Study
 
 MEASURED = {  # experiment -> the numbers of one of its runs
@@ -37,23 +36,27 @@ class Tables(Mapping[str, pd.DataFrame]):
         self.records, self.studies = records, studies
         self._frames: dict[tuple[str, int], pd.DataFrame] = {}
         self._made: dict[tuple, Any] = {}
+        self._asked: dict[tuple, dict[Any, list[Record]]] = {}
 
-    @cached_property
-    def _by_question(self) -> dict[Any, list[Record]]:
-        """The records by what was asked, shortest first."""
-        found = defaultdict(list)
-        for record in sorted(self.records, key=lambda r: (r.key, r.steps)):
-            found[record.spec.question].append(record)
-        return found
+    def _by_question(self, study: Study) -> dict[Any, list[Record]]:
+        """The records by what was asked, shortest first; of a store only those near the study."""
+        first = next(iter(study.questions()))
+        near = (first.experiment, first.data) if isinstance(self.records, Store) else ()
+        if near not in self._asked:
+            found: dict[Any, list[Record]] = defaultdict(list)
+            for record in sorted(study.near(self.records), key=lambda r: (r.key, r.steps)):
+                found[record.spec.question].append(record)
+            self._asked[near] = found
+        return self._asked[near]
 
     def runs(self, study: Study) -> list[Record]:
         """The study's runs, each by the shortest record that was measured at its last step, diverged or not.
 
         Raises RecordError as `Study.one_data_set`.
         """
+        known = self._by_question(study)
         by_run = [
-            [r for r in self._by_question.get(question, ()) if r.measured_at(study.steps)]
-            for question in study.questions()
+            [r for r in known.get(question, ()) if r.measured_at(study.steps)] for question in study.questions()
         ]
         study.one_data_set(record for several in by_run for record in several)
         return [several[0] for several in by_run if several]

@@ -193,8 +193,15 @@ class Store:
 
     def __iter__(self) -> Iterator[Record]:
         """Yields all records, sorted by experiment, data and name. Raises RecordError if a line cannot be read."""
+        yield from self._in(folders(*self.roots))
+
+    def beside(self, spec: Spec) -> Iterator[Record]:
+        """Yields the records of the run's experiment and data, as `__iter__` does; the other folders stay unread."""
+        yield from self._in([folder_of(root, spec) for root in self.roots])
+
+    def _in(self, folders: Iterable[Path]) -> Iterator[Record]:
         seen = set()
-        for folder in folders(*self.roots):
+        for folder in folders:
             for name, place in sorted(index(lines_in(folder)).items()):
                 if name not in seen:
                     seen.add(name)

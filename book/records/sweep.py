@@ -97,9 +97,13 @@ class Study(ABC):
 
     def among(self, records: Iterable[Any]) -> list[Any]:
         """The study's runs among records or measurements. Raises RecordError as `one_data_set`."""
-        found = [run for run in records if self.asks_for(run.spec)]
+        found = [run for run in self.near(records) if self.asks_for(run.spec)]
         self.one_data_set(found)
         return found
+
+    def near(self, records: Iterable[Any]) -> Iterable[Any]:
+        """The records of a store that are of the study's experiment and data; all others as they are given."""
+        return records.beside(next(iter(self._questions))) if isinstance(records, Store) else records
 
     def one_data_set(self, runs: Iterable[Any]) -> None:
         """Raises RecordError if some are of other data of that name, which would silently take each other's place."""

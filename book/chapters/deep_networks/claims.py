@@ -157,8 +157,7 @@ DEEP, SHALLOW = "ResNet-34", "ResNet-10, 40 epochs"  # that fit their images abo
 
 def arms(records) -> dict[str, ResidualArm]:
     """The records of all arms by name, for figures."""
-    every = list(records)
-    return {name: results.arm(name, STUDIES[study], act, every) for name, (study, act) in ARMS.items()}
+    return {name: results.arm(name, STUDIES[study], act, records) for name, (study, act) in ARMS.items()}
 
 
 # -- arms ---------------------------------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ from support.networks.architectures import SIX
 class Settings(ClassifierSettings):
     """Parameters of chapter 1."""
 
-    presets = {"images": (400, 2000, PAPER_IMAGES), "seeds": (2, 3, 20), "steps": (60, 400, 5000)}
-    digits = {"images": (400, 1437, 1437)}
+    presets = {"images": (400, 2000, PAPER_IMAGES), "seeds": (2, 3, 20), "steps": (60, 250, 5000)}
+    digits = {"images": (400, 700, 1437)}
 
     def plan(self) -> Plan:
         """The six architectures in both input scalings."""

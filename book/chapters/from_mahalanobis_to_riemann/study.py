@@ -12,8 +12,10 @@ from support.training.classifiers.specs import MetricSpec
 
 @dataclass(frozen=True)
 class MetricPlan(Plan):
-    """A plan that looks at the metric of each trained network, by the defaults of `MetricSpec`."""
+    """A plan that looks at the metric of each trained network. pairs, points: as of `MetricSpec`."""
 
+    pairs: int = MetricSpec.pairs
+    points: int = MetricSpec.points
     specification, look = MetricSpec, staticmethod(look)
 
     def train(self, specs, dataset: Dataset, **options):

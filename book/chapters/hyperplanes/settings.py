@@ -9,8 +9,8 @@ FOUR = ("Abs2", "Abs2-Neg", "ReLU2", "ReLU2-Neg")  # the networks of which the p
 class Settings(ClassifierSettings):
     """Parameters of chapter 3."""
 
-    presets = {"images": (300, 1000, PAPER_IMAGES), "seeds": (2, 3, 20), "steps": (50, 1000, 5000)}
-    digits = {"images": (300, 700, 1000)}
+    presets = {"images": (300, 1000, PAPER_IMAGES), "seeds": (2, 3, 20), "steps": (50, 400, 5000)}
+    digits = {"images": (300, 500, 1000)}
 
     def plan(self) -> Plan:
         """The four constrained networks."""

@@ -41,7 +41,7 @@ def of_networks() -> tuple[pd.DataFrame, Iterable[str]]:
     """A row for each of NETWORKS and each trial of the arms of the claims; of an MD_ReLU without the second of a
     pair."""
     rows: list[dict] = []
-    keys, records = [], list(Store())
+    keys, records = [], Store()
     for study in (STUDIES[name] for name in ARMS.values()):
         for run in (r for r in runs_of(study, records).values() if r.spec.network in NETWORKS):
             W, _ = weights(run, study.steps)

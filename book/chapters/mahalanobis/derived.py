@@ -1,10 +1,11 @@
-"""The derived table of the chapter: where a descent that knows the curvature gets from Adam's starts and ends."""
+"""The derived tables of the chapter: where a descent that knows the curvature gets from Adam's starts and ends, how
+rows agree with the axes, and three experiments."""
 
 from collections.abc import Iterable
 
 import pandas as pd
 
-from book.chapters.mahalanobis import alignment
+from book.chapters.mahalanobis import alignment, experiments
 from book.chapters.mahalanobis.landscape import descend
 from book.measures.distances.results import DistanceArm, arms, weights
 from book.records.store import Store
@@ -46,4 +47,10 @@ def all_descents() -> tuple[pd.DataFrame, Iterable[str]]:
     ]
 
 
-DERIVED = {"mahalanobis-descents": all_descents, alignment.TABLE: alignment.of_networks}
+DERIVED = {
+    "mahalanobis-descents": all_descents,
+    alignment.TABLE: alignment.of_networks,
+    "mahalanobis-starts": experiments.starts,
+    "mahalanobis-turns": experiments.alignments,
+    "mahalanobis-outputs": experiments.outputs,
+}

@@ -26,11 +26,12 @@ class Settings(parameters.Settings):
 
     @classmethod
     def defaults(cls, given: dict) -> dict:
-        """The study's own sizes, for the dimension that was asked for; fewer at smoke scale."""
+        """The study's own sizes, for the dimension that was asked for; fewer trials at laptop scale."""
         dimension = given["dimension"] or 2
         study = DISTANCE_STUDIES[f"mahalanobis-{dimension}"]
-        sizes = (3, 200, 200) if given["scale"] == "smoke" else (study.seeds, study.steps, study.samples)
-        return {"dimension": dimension} | dict(zip(("trials", "epochs", "samples"), sizes, strict=True))
+        sizes = {"trials": (3, 5, study.seeds), "epochs": (200, study.steps, study.steps)}
+        sizes |= {"samples": (200, study.samples, study.samples)}
+        return {"dimension": dimension} | parameters.at_scale(sizes, given["scale"])
 
     @property
     def data(self) -> str:

@@ -79,8 +79,7 @@ def arm(name: str, study: VolumeStudy, records: Iterable) -> VolumeArm:
 
 def arms(records) -> list[VolumeArm]:
     """All tasks, those without records too."""
-    every = list(records)
-    return [arm(name, STUDIES[study], every) for name, study in ARMS.items()]
+    return [arm(name, STUDIES[study], records) for name, study in ARMS.items()]
 
 
 def recorded(tables: Tables, name: str) -> VolumeArm:

@@ -17,14 +17,14 @@ class Settings(TrainedHere):
     records.
     """
 
-    presets = {"data": "digits", "seeds": (2, 5, 10)}
+    presets = {"data": "digits", "seeds": (2, 3, 10)}
 
     def images(self) -> VolumeStudy:
         """Networks on images, by the recipe of MNIST; small data sets in batches of 100, ten steps per epoch."""
         smoke, study = self.scale == "smoke", STUDIES["volume-mnist"]
         of_study = self.data == "mnist" and not (smoke or self.width)
         width = study.widths[0] if of_study else self._width(1.1 if smoke else 2.5)
-        small = {"steps": 200, "batch": 100, "seeds_per_block": 10, "pairs": 20, "points": 13, "plane": 0}
+        small = {"steps": 200, "batch": 100, "seeds_per_block": 10, "pairs": 10, "points": 13, "plane": 0}
         own: dict[str, Any] = {} if self.data == "mnist" else small
         own |= {"steps": 20, "pairs": 8, "points": 7, "plane": 0} if smoke else {}
         own |= {"steps": self.epochs} if self.epochs else {}

@@ -13,8 +13,8 @@ STUDY = STUDIES["mnist-remedies"]
 class Settings(ClassifierSettings):
     """Parameters of the chapter on dead outputs."""
 
-    presets = {"images": (400, 2000, STUDY.images), "seeds": (2, 3, STUDY.seeds), "steps": (40, 250, STUDY.steps)}
-    digits = {"images": (400, 1000, 1437), "seeds": (2, 5, STUDY.seeds)}
+    presets = {"images": (400, 2000, STUDY.images), "seeds": (2, 3, STUDY.seeds), "steps": (40, 150, STUDY.steps)}
+    digits = {"images": (400, 500, 1437)}
 
     @property
     def remedies(self) -> dict[str, Recipe]:

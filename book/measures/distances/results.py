@@ -75,5 +75,4 @@ def arm(name: str, study: DistanceStudy, records) -> DistanceArm:
 
 def arms(records) -> list[DistanceArm]:
     """All arms, those without records too."""
-    every = list(records)
-    return [arm(name, STUDIES[study], every) for name, study in ARMS.items()]
+    return [arm(name, STUDIES[study], records) for name, study in ARMS.items()]

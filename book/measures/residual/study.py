@@ -133,7 +133,7 @@ def of_small_images(chapter: int, dataset: Dataset, scale: str, **own: Any) -> R
 
     own: of `ResidualStudy.of`; `steps` and `seeds` must be among them. Raises ValueError as `places.check`.
     """
-    small = {"pairs": 8, "points": 3} if scale == "smoke" else {}
+    small = {} if scale == "paper" else {"pairs": 5, "points": 3}
     looks: dict[str, Any] = {"triples": 0, "plane": 0, "first_line": 0, "first_plane": 0}
     own = {"images": len(dataset.train_images)} | looks | small | own
     own["batch"] = min(own.get("batch", ResidualSpec.batch), own["images"])
