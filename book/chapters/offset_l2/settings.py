@@ -11,7 +11,7 @@ STUDY = STUDIES["mnist-l2"]
 class Settings(ClassifierSettings):
     """Parameters of chapter 4; its networks trained by Adam take half of the steps."""
 
-    presets = {"images": (400, 2000, STUDY.images), "seeds": (2, 2, STUDY.seeds), "steps": (40, 150, STUDY.steps)}
+    presets = {"images": (400, 2000, STUDY.images), "seeds": (2, 2, STUDY.seeds), "steps": (40, 300, STUDY.steps)}
     digits = {"images": (400, 500, 1437)}
 
     def plan(self) -> Plan:
