@@ -171,7 +171,7 @@ def stack_gradients(stack) -> list[dict]:
     return [found[m] for m in range(len(stack.specs))]
 
 
-def disagreement(specs: list[RunSpec], dataset: Dataset, steps=10) -> float:
+def disagreement(specs: list[RunSpec], dataset: Dataset, steps=10, enough=np.inf) -> float:
     """The largest relative difference between the stack and the loops: initial weights, gradients, each step."""
     stack, loops = stack_of(specs, dataset), [PlainLoop(s, dataset) for s in specs]
 
@@ -185,7 +185,8 @@ def disagreement(specs: list[RunSpec], dataset: Dataset, steps=10) -> float:
         for loop in loops:
             loop.step(number)
         apart = weights_apart()
-        worst = max(worst, apart if np.isfinite(apart) else np.inf)
+        if (worst := max(worst, apart if np.isfinite(apart) else np.inf)) > enough:
+            return worst
     losses = [[loop.value(side) for loop in loops] for side in (0, 1)]
     return max(worst, float(np.abs(stack.measure(False)["loss"] - losses).max()))
 

@@ -1,6 +1,7 @@
 """The toys, tables and figures of the last chapter, on networks whose answers are known."""
 
 from dataclasses import replace
+from functools import cache, partial
 from itertools import product
 
 import numpy as np
@@ -137,7 +138,7 @@ def test_paths_run_between_their_ends_and_circles_cover_the_grid():
 
 
 SINUSOID = task("sinusoid")
-RULERS = toys.rulers(SINUSOID)
+rulers = cache(partial(toys.rulers, SINUSOID))
 
 
 def test_the_hypothesis_is_most_sensitive_across_a_class_and_abs_has_one_direction_for_all():
@@ -197,7 +198,7 @@ def test_across_is_the_share_of_the_trace_along_the_normal(metric, share):
 
 
 def test_flat_metrics_have_no_contrast_and_the_layer_has_one():
-    found = toys.facts(RULERS, SINUSOID)
+    found = toys.facts(rulers(), SINUSOID)
     assert found.loc[["Mahalanobis", "feature machine"], "contrast (nats)"].abs().max() < 1e-12
     assert found.loc["hidden layer", "contrast (nats)"] > 0.3 > abs(found.loc[toys.UNTRAINED, "contrast (nats)"])
     assert found["error (%)"].notna().tolist() == [True, True, True, False]
@@ -206,18 +207,18 @@ def test_flat_metrics_have_no_contrast_and_the_layer_has_one():
 def test_the_mahalanobis_metric_is_the_precision_within_the_classes():
     x, labels = SINUSOID.train
     within = torch.cat([x[labels == c] - x[labels == c].mean(0) for c in (0, 1)])
-    G = RULERS["Mahalanobis"].metric(x[:3])
+    G = rulers()["Mahalanobis"].metric(x[:3])
     assert torch.allclose(G @ torch.cov(within.T, correction=0), torch.eye(2).double().expand(3, 2, 2))
     whitened = torch.linalg.cholesky(G[0]).T
     means = torch.stack([x[labels == c].mean(0) for c in (0, 1)])
     nearest = torch.cdist(x @ whitened.T, means @ whitened.T).argmin(1)
-    assert torch.equal(RULERS["Mahalanobis"].predict(x), nearest)
+    assert torch.equal(rulers()["Mahalanobis"].predict(x), nearest)
 
 
 def test_each_metric_has_a_panel_with_its_circles_and_boundary():
-    fig = pictures.rulers_figure(RULERS, count=21)
-    panels = fig.axes[: len(RULERS)]
-    assert [ax.get_title("left") for ax in panels] == list(RULERS)
+    fig = pictures.rulers_figure(rulers(), count=21)
+    panels = fig.axes[: len(rulers())]
+    assert [ax.get_title("left") for ax in panels] == list(rulers())
     for ax, flat in zip(panels, (True, True, False, False), strict=True):
         sizes = {(round(p.width, 9), round(p.height, 9)) for p in ax.patches}
         assert len(ax.patches) == 49 and (len(sizes) == 1) == flat

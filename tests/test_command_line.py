@@ -235,7 +235,6 @@ def test_a_closed_output_is_no_traceback(monkeypatch):
 def test_the_exit_status_reaches_the_shell():
     cases = {
         ("run", "01", "-p", "stepz", "3"): (1, "error: unknown parameter 'stepz'; did you mean 'steps'?\n"),
-        ("sweep", "mnist10k"): (1, "error: unknown study 'mnist10k'; did you mean 'mnist-10k'?\n"),
         ("records", "lisst"): (2, "invalid choice: 'lisst'"),
     }
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

@@ -79,13 +79,13 @@ def autocast():
 
 
 @contextlib.contextmanager
-def types():
-    """All at once: a trainer that is not protected from one of them gives other bits."""
-    with double(), rounded(), autocast():
+def others():
+    """All at once: a trainer that is not protected from one of them gives other bits, or computes nothing."""
+    with double(), rounded(), autocast(), elsewhere():
         yield
 
 
-OTHERS = {"types": types, "meta": elsewhere, "within meta": lambda: torch.device("meta")}
+OTHERS = {"others": others, "within meta": lambda: torch.device("meta")}
 
 
 def trained(study):

@@ -63,7 +63,8 @@ def test_a_pair_without_a_volume_at_one_of_its_pictures_does_not_count(images):
     assert none["pairs"] == 0 and np.isnan(none["middle"])
 
 
-def test_a_network_is_measured_before_and_after_training_on_lines_of_its_own():
+def test_a_network_is_measured_before_and_after_training_on_lines_of_its_own(monkeypatch):
+    monkeypatch.setattr(dimmed, "PAIRS", 2)
     rows = dimmed.measured(SPEC, DIGITS, trained=True)
     assert [(r["when"], r["kind"]) for r in rows] == [(w, k) for w in ("before", "after") for k in dimmed.KINDS]
     assert rows[2]["accuracy"] > rows[0]["accuracy"] + 10

@@ -93,8 +93,9 @@ def test_the_means_over_lines_are_the_numbers_that_are_compared(arms):
             assert len(both) >= 4 and np.allclose(both["a"], both["b"]), (arm.name, name)
 
 
-def test_networks_in_the_plane_share_their_lines():
-    for arm in volume.tasks("XOR", "sinusoid")(chapters.tables()):
+def test_networks_in_the_plane_share_their_lines(monkeypatch):
+    monkeypatch.setattr(sigmoid, "margin", lambda run: 0.0)  # slow, and no mean; these tables are not shared
+    for arm in volume.tasks("XOR", "sinusoid")(chapters.tables.__wrapped__()):
         means = arm.pairs.groupby(level=["width", "seed"]).mean()
         for kind in arm.pairs.columns.get_level_values(1).unique():
             for name in ("effect", "contrast before", "nearer"):

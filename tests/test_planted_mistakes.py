@@ -128,4 +128,4 @@ def test_the_agreement_breaks_for(mistake, monkeypatch):
     tolerance = 10 * TOLERANCE if changes == ADAM else TOLERANCE
     assert disagreement(specs, dataset) < tolerance
     plant(monkeypatch, owner, name, right, wrong)
-    assert disagreement(specs, dataset) > 1000 * tolerance
+    assert disagreement(specs, dataset, enough=1000 * tolerance) > 1000 * tolerance

@@ -333,11 +333,12 @@ def test_folders_are_merged_by_copying_and_each_run_is_read_once(tmp_path):
 
 
 def test_pack_joins_small_shards_and_a_kill_at_any_moment_loses_nothing(tmp_path, monkeypatch, capsys):
+    first = Store(tmp_path / "first")
+    for m in runs(range(4)):
+        first.write(m, keep_weights=m.spec.seed < 2)
+    before = all_of(first)
     for moment in range(30):
-        where = Store(tmp_path / str(moment))
-        for m in runs(range(4)):
-            where.write(m, keep_weights=m.spec.seed < 2)
-        before = all_of(where)
+        where = Store(shutil.copytree(first.roots[0], tmp_path / str(moment)))
         killed = killed_at(monkeypatch, moment, where.pack)
         assert all_of(where) == before and set(map(tuple, where.verify().values())) <= {(LEFTOVER,)}
         where.pack()

@@ -30,7 +30,7 @@ from book.records.sweep import sweep
 from support.networks import sources
 from support.networks.data import DataError, load
 
-P, T, K = 10, 7, 128  # of made-up records
+P, T, K = 10, 3, 128  # of made-up records; with more points each pair has its spline
 LONG = "deep-resnet34-long"  # is meant for a GPU
 BEYOND = (
     LONG,
@@ -173,7 +173,7 @@ def following(entropies, share):
 def record(spec, across=0.0, alike=0.0, before=(0.0, 0.0), stages=(1.0,) * 4, half=None, ranges=None, full=1.0,
            rises=(1.0, 0.0), entropy=(0.0, 1.0), accuracy=90.0, train=95.0, measure=None, probe=(40.0, 60.0),
            raw=50.0, without=(), found=P, raw_found=P, plane_rises=(1.0, 0.0), alike_entropy=0.0,
-           noise=0.01):  # fmt: skip
+           noise=0.01, points=T):  # fmt: skip
     """A run of a study. across, alike: effects of the last stage in nats per output; before: both before training.
 
     stages: factors of effects by stage. full: share of pairs at which all singular values exist. ranges: by stage.
@@ -189,7 +189,7 @@ def record(spec, across=0.0, alike=0.0, before=(0.0, 0.0), stages=(1.0,) * 4, ha
         return noise * generator.standard_normal()
 
     effect = np.array([before, (across, alike)])  # network, kind
-    volume = np.zeros((2, 4, 2, P, T + 1))
+    volume = np.zeros((2, 4, 2, P, points + 1))
     volume[..., -1] = K * (effect[:, None] * np.array(stages)[:, None] + jitter())[..., None]
     for stage, size in enumerate(ranges or ()):
         volume[1, stage, 0, :, 1] = K * (size + jitter())
@@ -427,14 +427,14 @@ def test_contrasts_of_a_line_are_averaged_over_the_networks_that_share_it():
 
 
 def test_a_tilted_line_has_no_effect_over_its_interpolated_ends_nor_over_its_mirror_place():
-    run = record(chapters.studies()["deep-resnet34"].questions()[0], noise=0.0)
+    run = record(chapters.studies()["deep-resnet34"].questions()[0], noise=0.0, points=7)
     crossing = run.arrays["crossing"] = np.linspace(0.2, 0.9, P)
-    t = np.concatenate([np.tile(np.linspace(0, 1, T), (P, 1)), crossing[:, None]], 1)  # (P, T + 1)
+    t = np.concatenate([np.tile(np.linspace(0, 1, 7), (P, 1)), crossing[:, None]], 1)  # (P, 8)
     run.arrays["segment_volume"][:, -1] = K * (3 + 2 * t)
     assert results.pair_effects(run)[1, 0] == pytest.approx(2 * (crossing - 0.5))
     assert np.abs(results.pair_effects(run, interpolated=True)).max() < 1e-9
     assert np.abs(results.over_mirror(run)).max() < 1e-9
-    run.arrays["segment_volume"][1, -1, 0] += K * t**3  # a spline through T points is exact for it
+    run.arrays["segment_volume"][1, -1, 0] += K * t**3  # a spline through seven points is exact for it
     bent = crossing**3 - crossing
     assert results.pair_contrasts(run, interpolated=True)[1] == pytest.approx(bent)
     assert results.over_mirror(run)[1, 0] == pytest.approx(bent - (1 - crossing) ** 3 + (1 - crossing))
@@ -446,7 +446,7 @@ def test_a_tilted_line_has_no_effect_over_its_interpolated_ends_nor_over_its_mir
 
 def test_each_check_has_an_interval_over_networks_and_one_over_lines():
     """Here networks differ and lines do not, so the interval over lines has no width."""
-    made = [record(spec, across=0.1 + 0.1 * spec.seed, noise=0.0)
+    made = [record(spec, across=0.1 + 0.1 * spec.seed, noise=0.0, points=7)
             for spec in chapters.studies()["deep-resnet34"].questions()[:3]]  # fmt: skip
     for run in made:
         run.arrays["length"] = np.stack([np.arange(10.0, 10 + P)] * 2)
