@@ -23,7 +23,7 @@ from support.training.residual.specs import ResidualSpec
 from support.training.specs import CURVES, digest, specification
 
 CPU = torch.device("cpu")
-SMALL = {"width": 2, "epochs": 2, "batch": 16, "pairs": 2, "points": 3, "triples": 0}
+SMALL = {"width": 2, "epochs": 2, "batch": 16, "pairs": 2, "points": 3, "triples": 1}
 VIEWS = {"augmentation": "views", "optimiser": "adam", "rate": 1e-3}
 
 

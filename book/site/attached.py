@@ -23,7 +23,6 @@ def _watch() -> None:
 
 if __name__ == "__main__":
     threading.Thread(target=_watch, daemon=True).start()
-    sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]  # a check of addresses, seconds to import
     from papermill.cli import papermill
 
     papermill(prog_name="papermill")
