@@ -7,7 +7,6 @@ and papermill goes with its kernel. Otherwise both would train on for hours.
 """
 
 import os
-import sys
 import threading
 
 
