@@ -143,15 +143,16 @@ rulers = cache(partial(toys.rulers, SINUSOID))
 
 def test_the_hypothesis_is_most_sensitive_across_a_class_and_abs_has_one_direction_for_all():
     data = toys.toy(toys.TWO)
-    panels = {title: [toys.network(data, f"{title}, linear head", steps=20)] for title in ("Abs", "tanh")}
+    networks = [toys.network(data, f"{name}, linear head", steps=20) for name in ("Abs", "tanh")]
     change = pictures.Change(np.array([[40.0, 50.0], [42.0, 60.0]]), "share (%)", (30, 70), 45.0, "all alike")
-    wanted, *drawn, ax = pictures.directions_figure(data, {"wanted": [], **panels}, {"real": change}).axes
+    toy, ax = pictures.directions_figure(data, networks, {"real": change}).axes
     assert [line.get_ydata().tolist() for line in ax.lines[:3]] == [[40, 50], [42, 60], [41, 55]]
     assert list(ax.lines[3].get_ydata()) == [45, 45] and [text.get_text() for text in ax.texts] == ["all alike", ""]
-    lines = [[np.diff(line.get_xydata(), axis=0)[0] for line in ax.lines] for ax in (wanted, *drawn)]
-    for line, g in zip(lines[0], data.gaussians, strict=True):
+    lines = np.array([np.diff(line.get_xydata(), axis=0)[0] for line in toy.lines]).reshape(2, 3, 2)  # by class
+    for line, g in zip(lines[:, 0], data.gaussians, strict=True):
         assert abs(line @ torch.linalg.eigh(g.covariance)[1][:, 1].numpy()) < 1e-9
-    assert np.allclose(*lines[1]) and not np.allclose(*lines[2], atol=0.01)
+    assert [line.get_linestyle() for line in toy.lines] == ["--", "-", "-"] * 2
+    assert np.allclose(*lines[:, 1]) and not np.allclose(*lines[:, 2], atol=0.01)
     assert pictures.most_sensitive(torch.eye(2)).norm() == 0
     assert pictures.most_sensitive(torch.diag(torch.tensor([1.0, 9.0]))).abs().tolist() == pytest.approx([0, 2 / 3])
 

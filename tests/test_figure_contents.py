@@ -212,8 +212,8 @@ def test_leads_stand_above_their_step_size_with_mean_and_interval():
     leads = pd.DataFrame(rows, columns=["size", "scaling", "seed", "lead", "ReLU2", "ReLU2-Neg"])
     ax, lost = dying.sign_turns_figure(leads, {"raw": 2476.8, "standardised": 0.2491}).axes
     assert [text.get_text() for text in ax.texts[2:]] == [
-        "\u2190 the paper: 0.25",
-        "the paper: 2,477 \u2192",
+        "\u2190 the paper,\nstandardised: 0.25",
+        "the paper,\nraw: 2,477 \u2192",
     ]
     assert sorted(y for _, y in points(ax, ".")) == sorted(float(row[3]) for row in rows)
     assert [line.get_label() for line in ax.lines if line.get_marker() == "^"] == [

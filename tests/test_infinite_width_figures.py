@@ -90,9 +90,10 @@ def test_the_mean_log_volume_lies_below_infinite_width_by_about_one_over_n():
     assert abs(found[0, 0] / found[1, 0] - 4) < 1
 
 
-def test_the_curvature_is_drawn_whose_sign_that_of_circles_has():
-    radii, layers = torch.linspace(0.05, 2, 40).double(), [Wide("erf", 2), Wide("gelu", 2)]
-    left, right = pictures.signs_figure(radii, layers, {"GELU": (0.6, 0.1)}, layers[1]).axes
+def test_circles_grow_as_the_metric_says_and_the_colour_has_the_sign_of_the_curvature():
+    radii, gelu = torch.linspace(0.05, 2, 40).double(), Wide("gelu", 2)
+    examples = {"ReLU": Wide("relu", 2), "erf": Wide("erf", 2)}
+    left, right = pictures.circles_figure(radii, examples, gelu).axes
 
     def growth(layer, at):  # of the circumference, for each unit of distance, both measured by the layer
         step = 1e-4
@@ -101,17 +102,18 @@ def test_the_curvature_is_drawn_whose_sign_that_of_circles_has():
         around = (at + torch.tensor([[-step], [0], [step]])) * g[:, :, 1, 1].sqrt()
         return (around[2] - around[0]) / (2 * step) / g[1, :, 0, 0].sqrt()
 
-    erf, gelu = left.lines[1:]
-    assert [line.get_color() for line in (erf, gelu)] == [pictures.NEGATIVE, pictures.POSITIVE]
-    for line, layer in zip((erf, gelu), layers, strict=True):
-        slower = (growth(layer, radii + 0.01) < growth(layer, radii - 0.01)).numpy()  # as on a sphere
-        assert (slower == (line.get_ydata() > 0)).all()
-    assert (erf.get_ydata() < 0).all() and (gelu.get_ydata()[12:] > 0).all()
-    rising, falling = right.lines[1:]
-    assert [line.get_color() for line in (rising, falling)] == [pictures.NEGATIVE, pictures.POSITIVE]
-    drawn = np.concatenate([rising.get_ydata(), falling.get_ydata()[1:]])
-    assert drawn == pytest.approx(100 * (growth(layers[1], radii).numpy() - 1), abs=1e-4)
-    assert (np.diff(rising.get_ydata()) > 0).all() and (np.diff(falling.get_ydata()) < 0).all()
+    def drawn(rising, falling):
+        return np.concatenate([rising.get_ydata(), falling.get_ydata()[1:]])
+
+    relu, erf, turned = (drawn(*lines) for lines in (left.lines[:2], left.lines[2:], right.lines))
+    for values, layer in ((relu, examples["ReLU"]), (erf, examples["erf"]), (turned, gelu)):
+        assert values == pytest.approx(100 * (growth(layer, radii).numpy() - 1), abs=1e-3)
+    assert (relu == 0).all() and (np.diff(erf) > 0).all()
+    rising, falling = right.lines
+    assert [line.get_color() for line in right.lines] == [pictures.NEGATIVE, pictures.POSITIVE]
+    for line, sign in ((rising, -1), (falling, 1)):
+        at = torch.from_numpy(line.get_xdata()[1:-1])
+        assert (gelu.ricci(at).sign() == sign).all()
 
 
 def test_the_constant_is_drawn_by_loops_formula_and_flipped_sign():

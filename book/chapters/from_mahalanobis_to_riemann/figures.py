@@ -87,30 +87,30 @@ def geodesics() -> None:
 
 def shapes() -> None:
     """Where classifiers on a toy are most sensitive, and what training does to those on MNIST."""
-    toy, starts = toys.toy(toys.TWO), range(6)
+    toy, starts = toys.toy(toys.TWO), range(12)
     trained = [toys.network(toy, "ReLU, linear head", seed) for seed in starts]
-    panels = {"Toy, the hypothesis:\nacross the class": [], "Toy, after training:\nmostly along it": trained}
     runs, lines = judged(), {name: untrained(name, {"Euclid": name})[name] for name in ("mismatch", "share")}
     away, towards = (runs[[f"{name} before", name]].to_numpy() for name in ("mismatch", "discriminant"))
     changes = {
-        "MNIST: away from\nthe class's metric": pictures.Change(
-            away, "distance from it", (0, 2), lines["mismatch"], "no preference", "0: the same"
+        "MNIST: away from\nthe classes' metrics": pictures.Change(
+            away, "mismatch with them", (0, 2), lines["mismatch"], "no preference", "0: none"
         ),
-        "MNIST: towards\nwhat separates": pictures.Change(
+        "MNIST: towards what\nseparates classes": pictures.Change(
             towards, "share of sensitivity (%)", (30, 70), lines["share"], "no preference"
         ),
     }
     show(
-        pictures.directions_figure(toy, panels, changes),
+        pictures.directions_figure(toy, trained, changes),
         name="fig-shapes",
         title="Training leads a layer away from the metrics of the classes, towards what separates them.",
-        caption=f"Left, a toy with two long classes and {len(starts)} networks. The longer a line, the clearer its "
-        f"direction. Right, {len(runs)} networks on MNIST, their mean bold. First, how far the layer's metric is "
-        "from that of the class (0: the same, but for its scale). Then, the part of the layer's sensitivity that "
-        "lies in the directions between class centres. Dashed: no direction is preferred. (Toy: 300 points, 32 "
-        f"ReLUs, 400 steps of Adam. {about()}, {MetricSpec.components} principal directions)",
-        alt="Two panels with two long grey ellipses that nearly point to each other. By the hypothesis a long line "
-        "stands across each of them. After training lines point mostly along the grey ellipses. Two panels with "
+        caption=f"Left, a toy with two long classes and {len(starts)} networks after training. Each draws a line in "
+        "the direction in which it is most sensitive; the longer, the clearer. A ruler for a long class is most "
+        f"sensitive across it (dashed). Right, {len(runs)} networks on MNIST, their mean bold: how badly the "
+        "layer's metric fits that of the class, whatever its scale, and the share of its sensitivity that lies in "
+        "the directions between class centres. Dotted: no direction is preferred. (Toy: 300 points, 32 ReLUs, 400 "
+        f"steps of Adam. {about()}, {MetricSpec.components} principal directions)",
+        alt="Two long grey ellipses that nearly point to each other. A dashed line stands across each of them. Thin "
+        "lines point mostly along the grey ellipses. Two panels with "
         f"{len(runs)} lines, all of which rise: mismatch on average from {away.mean(0)[0]:.2f} to "
         f"{away.mean(0)[1]:.2f} nats, share from {towards.mean(0)[0]:.0f} to {towards.mean(0)[1]:.0f} percent.",
     )

@@ -31,6 +31,8 @@ class Change:
 
 
 BOUNDARY, CLASS = "#009E73", "#cccccc"  # neither is the colour of an activation
+HYPOTHESIS: dict[str, Any] = {"color": "black", "linestyle": "--", "linewidth": 2.5}
+LEARNED: dict[str, Any] = {"color": "black", "linewidth": 1.2}
 
 
 def geodesics_figure(panels: dict[str, tuple]):
@@ -64,41 +66,49 @@ def geodesics_figure(panels: dict[str, tuple]):
     return fig
 
 
-def directions_figure(data: Toy, panels: dict[str, list[nn.Sequential]], changes: dict[str, Change]):
+def directions_figure(data: Toy, networks: list[nn.Sequential], changes: dict[str, Change]):
     """Two classes and the directions in which layers are most sensitive to them, and what training changed elsewhere.
 
     Left, the ellipses of the classes, and over them a line for each hidden layer: the longer, the less sensitive the
-    layer is across it, and none where all directions count alike. The metrics are means over a class. The last of
-    these panels has the first network's boundary. Right, a thin line for each network of a `Change`, the mean bold.
-
-    Args:
-        panels: title -> networks, the first of which is drawn bold; without one, the rulers of the classes.
-        changes: title -> numbers of networks before and after training.
+    layer is across it. Dashed, the line of a layer with the ruler of the class. The metrics are means over a class.
+    Right, a thin line for each network of a `Change`, the mean bold. changes: title -> numbers of networks before and
+    after training.
     """
-    ratios = (*[1.0] * len(panels), *[0.6] * len(changes))
-    fig, axes = figures.subplots(1, len(ratios), height=3.0, width_ratios=ratios)
-    for ax, (title, networks) in zip(axes[: len(panels)], panels.items(), strict=True):
-        for c, g in enumerate(data.gaussians):
-            _circles(ax, g.mean[None], g.precision[None], _longer(g, g.precision), color=CLASS)
-            members = data.x[data.labels == c]
-            metrics = [pullback_metric(network[:2], members).mean(0) for network in networks] or [g.precision]
-            for number, metric in enumerate(metrics):
-                half = 2.2 * most_sensitive(metric)
-                ax.plot(*torch.stack([g.mean - half, g.mean + half]).T, "-k", linewidth=0.7 if number else 3)
-        ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlim=(-3.8, 3.8), ylim=(-1.9, 3.9))
-        ax.grid(visible=False)
-    _boundary(axes[len(panels) - 1], networks[0])
-    for ax, (title, change) in zip(axes[len(panels) :], changes.items(), strict=True):
+    fig, axes = figures.subplots(1, 1 + len(changes), height=3.2, width_ratios=(1.7, *[1.0] * len(changes)))
+    ax = axes[0]
+    for c, g in enumerate(data.gaussians):
+        _circles(ax, g.mean[None], g.precision[None], _longer(g, g.precision), color=CLASS)
+        members = data.x[data.labels == c]
+        learned = [pullback_metric(network[:2], members).mean(0) for network in networks]
+        for number, metric in enumerate([g.precision, *learned]):
+            half = 2.2 * most_sensitive(metric)
+            ax.plot(*torch.stack([g.mean - half, g.mean + half]).T, **(LEARNED if number else HYPOTHESIS))
+    ax.set(
+        title="Toy: most lines lie\nalong their class",
+        aspect="equal",
+        xticks=[],
+        yticks=[],
+        xlim=(-3.8, 3.8),
+        ylim=(-2.2, 3.9),
+    )
+    ax.grid(visible=False)
+    _boundary(ax, networks[0])
+    for ax, (title, change) in zip(axes[1:], changes.items(), strict=True):
         ax.plot(change.values.T, color=GREY, linewidth=0.5)
         ax.plot(change.values.mean(0), "-ok", linewidth=2.2)
-        ax.axhline(change.line, color="black", linestyle="--", linewidth=1)
+        ax.axhline(change.line, color="black", linestyle=":", linewidth=1)
         ax.text(0.98, change.line, change.said, fontsize=9, va="top", ha="right", transform=ax.get_yaxis_transform())
         ax.text(0.5, 0.02, change.note, fontsize=9, ha="center", transform=ax.transAxes)
         ax.set(title=title, xlim=(-0.3, 1.3), ylim=change.limits, ylabel=change.label)
         ax.set_xticks([0, 1], ["before", "after"])
-    looks = [Patch(color=CLASS), Line2D([], [], color="black", linewidth=3), Line2D([], [], color=BOUNDARY)]
-    names = ["a class", "direction in which the layer is most sensitive", "boundary"]
-    fig.legend(looks, names, loc="outside lower center", ncols=3)
+    looks = [
+        Patch(color=CLASS),
+        Line2D([], [], **HYPOTHESIS),
+        Line2D([], [], **LEARNED),
+        Line2D([], [], color=BOUNDARY),
+    ]
+    names = ["a class", "most sensitive: hypothesis", "most sensitive: a network", "boundary"]
+    fig.legend(looks, names, loc="outside lower center", ncols=4)
     return fig
 
 

@@ -11,23 +11,24 @@ from support.geometry.wide_layers import Wide
 
 
 def signs() -> None:
-    """The curvature of four wide layers, by its sign."""
-    erf, square, cube = Wide("erf", 2), Wide(2, 2, 1.0, 1.0), Wide(3, 2, 1.0, 1.0)
+    """How fast circles grow in wide layers; the sign of the curvature is where that slows down."""
     radii = torch.linspace(0, 3, 121, dtype=torch.float64)[1:]
-    names = {"erf": (0.09, -0.42), "$z^2$, $z^3$": (0.72, -0.15), "GELU": (0.62, 0.11)}
+    examples = {
+        "ReLU": Wide("relu", 2),
+        "z²": Wide(2, 2, 1.0, 1.0),
+        "z³": Wide(3, 2, 1.0, 1.0),
+        "erf": Wide("erf", 2),
+    }
     show(
-        pictures.signs_figure(radii, [erf, square, cube, GELU], names, GELU),
+        pictures.circles_figure(radii, examples, GELU),
         name="fig-signs",
         title="In a ring around the origin a layer of GELU is curved like a sphere. The paper's examples are not.",
-        caption="Infinitely wide layers. Left, their curvature (the Ricci scalar, explained below). Each line is "
-        "one activation; z², z³, erf and ReLU are examples of the paper. The line of erf falls on, to "
-        f"−{-erf.ricci(radii[-1]).item():.0f}. Right, how much more length a circle around the origin gains on a "
-        "small step outward than it would on a flat sheet. (Formulas; two dimensions, weight variance 1; bias "
-        "variance 1 for the powers, else 0)",
-        alt="Left, the lines of erf, the square and the cube lie below 0, on the side of the saddle. That of GELU "
-        "begins there, crosses 0 at a distance of 0.55, has a peak of 0.1 on the side of the sphere, and falls "
-        "towards 0. ReLU stays at 0. Right, one line for GELU, which rises from 0 to 1.4 percent at a distance of "
-        "0.55, in blue, and falls back to 0, in red.",
+        caption="Infinitely wide layers. Draw a circle around the origin and take a small step outward: how much "
+        "more length does the circle gain than on a flat sheet? Where that rises (blue) the layer is curved like a "
+        "saddle, where it falls (red) like a sphere. Each line is one activation. (Formulas; two dimensions, "
+        "weight variance 1; bias variance 1 for the powers, else 0)",
+        alt="Left, the lines of erf, the square and the cube rise and never fall; that of ReLU stays at 0. Right, "
+        "the line of GELU rises from 0 to 1.4 percent at a distance of 0.55, in blue, and falls back to 0, in red.",
     )
 
 

@@ -21,45 +21,31 @@ GREY, ACCENT = "#777777", "#D55E00"
 NEGATIVE, POSITIVE = "#2166ac", "#b2182b"  # curvature, as the ends of the maps' RdBu
 
 
-def signs_figure(radii: Tensor, layers: Sequence[Wide], names: dict[str, tuple[float, float]], shown: Wide):
-    """The curvature of wide layers by the distance from the origin, and how fast the circles of one of them grow.
+def circles_figure(radii: Tensor, examples: dict[str, Wide], shown: Wide):
+    """How fast circles around the origin grow in wide layers, in percent above a flat sheet: red where that falls.
 
-    Left, a line is bold and red if it is ever positive, else blue; lines leave the panel below. names: -> where they
-    begin. Right, the length that a circle gains on a small step outward, over that on a flat sheet, (q + 1/q) / 2 by
-    the ratio q of the stretch along a ray to that across it: red where it falls.
+    By a small step outward a circle gains (q + 1/q) / 2 times the length that it would gain on a flat sheet, where q
+    is the stretch along a ray over that across it. Left, all examples; right, the one that is shown.
     """
-    fig, (left, right) = figures.subplots(1, 2, height=3.6, width_ratios=(1.5, 1))
-    end, least, most = float(radii[-1]), -0.45, 0.18
-    for low, high, colour in ((0, most, POSITIVE), (least, 0, NEGATIVE)):
-        left.axhspan(low, high, color=colour, alpha=0.07, linewidth=0)
-    left.axhline(0, color="black", linewidth=1)
-    left.text(0.985 * end, -0.008, "ReLU: 0, flat", fontsize=9, va="top", ha="right")
-    left.text(0.985 * end, 0.93 * most, "like a sphere", color=POSITIVE, weight="bold", va="top", ha="right")
-    left.text(0.985 * end, 0.97 * least, "like a saddle", color=NEGATIVE, weight="bold", va="bottom", ha="right")
-    for layer in layers:
-        R = layer.ricci(radii).numpy()
-        colour, width = (POSITIVE, 3.2) if (R > 0).any() else (NEGATIVE, 1.7)
-        left.plot(radii, R, color=colour, linewidth=width)
-    for name, (x, y) in names.items():
-        left.text(x, y, name, color=POSITIVE if y > 0 else NEGATIVE, weight="bold" if y > 0 else "normal")
-    left.set(title="Curvature", xlabel="distance from the origin", xlim=(0, end), ylim=(least, most))
-    q = shown.stretch_ratio(radii).numpy()
-    rate = 100 * ((q + 1 / q) / 2 - 1)
-    top = int(rate.argmax())
-    right.axhline(0, color="black", linewidth=1, linestyle="--")
-    for part, colour, said, x, y in (
-        (slice(0, top + 1), NEGATIVE, "speeding up,\nlike a saddle", 0.3, 0.97),
-        (slice(top, None), POSITIVE, "slowing down,\nlike a sphere", 0.42, 0.6),
-    ):
-        right.plot(radii[part], rate[part], color=colour, linewidth=3.2)
+    fig, (left, right) = figures.subplots(1, 2, height=3.4)
+    for name, layer in (*examples.items(), ("", shown)):
+        ax, q = left if name else right, layer.stretch_ratio(radii).numpy()
+        rate = (100 * ((q + 1 / q) / 2 - 1)).round(6)
+        top = int(rate.argmax()) if rate.any() else len(radii) - 1
+        width = 2.0 if name else 3.2
+        ax.plot(radii[: top + 1], rate[: top + 1], color=NEGATIVE if rate.any() else "black", linewidth=width)
+        ax.plot(radii[top:], rate[top:], color=POSITIVE, linewidth=width)
+        end = int((rate < 56).sum()) - 1  # where its name stands
+        ax.text(float(radii[end]) - 0.06, rate[end] + 0.6, name, ha="right", va="bottom")
+    left.set(title="The paper's examples: circles\nspeed up, or grow steadily", ylim=(-2, 62))
+    right.set(title="GELU: circles speed up,\nthen slow down", ylim=(-0.05, 1.6))
+    for x, y, said, colour in ((0.36, 0.97, "like a saddle", NEGATIVE), (0.46, 0.55, "like a sphere", POSITIVE)):
         right.text(x, y, said, color=colour, va="top", weight="bold", transform=right.transAxes)
-    right.text(0.985 * end, -0.03, "as on a flat sheet", fontsize=9, va="top", ha="right")
-    right.set(
-        title="How fast GELU's circles grow", xlabel="distance from the origin", xlim=(0, end), ylim=(-0.12, 1.6)
-    )
-    right.yaxis.set_major_formatter("+{x:.1f}%")
+    left.text(0.03, 0.97, "like a saddle", color=NEGATIVE, va="top", weight="bold", transform=left.transAxes)
+    left.set_ylabel("growth, above a flat sheet")
     for ax in (left, right):
-        ax.set_xticks(range(int(end) + 1))
+        ax.set(xlabel="distance from the origin", xlim=(0, float(radii[-1])))
+        ax.yaxis.set_major_formatter("{x:+g}%")
     return fig
 
 

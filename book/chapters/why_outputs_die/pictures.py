@@ -1,10 +1,12 @@
 """The figures of the chapter."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.legend_handler import HandlerTuple
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
@@ -41,16 +43,17 @@ def sign_turns_figure(leads: pd.DataFrame, published: Mapping[str, float]) -> Fi
                     ax.plot(x + spread, np.sort(values), ".", color=GREY, markersize=4, alpha=0.6)
                 mean = mean_interval(values)
                 ax.plot([x, x], [mean.low, mean.high], color=look["color"], linewidth=3)
-            named = {"label": f"{scaling} inputs"} if ax is left else {}
-            ax.plot(at, [values.mean() for values in of_size], **named, **look)
+            # in the legend the marks of both networks stand side by side; those on the left are the same again
+            label = "" if ax is right and network == "ReLU2-Neg" else f"{scaling} inputs"
+            ax.plot(at, [values.mean() for values in of_size], label=label, **look)
     left.axhline(0, color="black", linewidth=0.8)
-    for height, words in ((0.97, "distances lead"), (0.13, "amounts lead")):
+    for height, words in ((0.97, "distances lead"), (0.18, "amounts lead")):
         left.text(
             0.01, height, words, transform=left.transAxes, va="top" if height > 0.5 else "bottom", style="italic"
         )
     beyond = (
-        (0.01, "left", f"\u2190 the paper: {published['standardised']:.2f}"),
-        (0.99, "right", f"the paper: {published['raw']:,.0f} \u2192"),
+        (0.01, "left", f"\u2190 the paper,\nstandardised: {published['standardised']:.2f}"),
+        (0.99, "right", f"the paper,\nraw: {published['raw']:,.0f} \u2192"),
     )
     for x, side, words in beyond:
         left.text(x, 0.03, words, transform=left.transAxes, ha=side, fontsize=9, color="#555555")
@@ -63,7 +66,10 @@ def sign_turns_figure(leads: pd.DataFrame, published: Mapping[str, float]) -> Fi
     left.set(title="The lead", ylabel="lead of distances (points)", ylim=(-125, 100))
     left.set_yticks(range(-100, 101, 50))
     right.set(title="Why: lost outputs", ylabel="lost outputs (%)", ylim=(-5, 105))
-    legend_below(fig, left, 2)
+    drawn, names = (*left.lines, *right.lines), ["raw inputs", "standardised inputs"]
+    marks: list[Any] = [tuple(line for line in drawn if line.get_label() == name) for name in names]
+    several = {tuple: HandlerTuple(ndivide=None)}
+    fig.legend(marks, names, handler_map=several, loc="outside lower center", ncols=2)
     return fig
 
 
