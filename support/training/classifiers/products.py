@@ -87,7 +87,7 @@ def choose(precision: str, device: torch.device, hidden: int = 128, seconds: flo
     P, weight = sample(device)
     names = ["default"]
     if precision == "fp32" and device.type == "cpu":
-        names += ["onednn"] + (["amx"] if hidden % amx.SIDE == 0 and amx.load() else [])
+        names = [name for name in ROUTINES if name != "amx" or (hidden % amx.SIDE == 0 and amx.load())]
     found = {}
     for name in names:
         products = Products(precision, name)
