@@ -107,7 +107,7 @@ def directions_figure(data: Toy, networks: list[nn.Sequential], changes: dict[st
         Line2D([], [], **LEARNED),
         Line2D([], [], color=BOUNDARY),
     ]
-    names = ["a class", "most sensitive: hypothesis", "most sensitive: a network", "boundary"]
+    names = ["a class", "the hypothesis", "a network", "boundary"]
     fig.legend(looks, names, loc="outside lower center", ncols=4)
     return fig
 
