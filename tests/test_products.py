@@ -96,7 +96,7 @@ needs_unit = pytest.mark.skipif(
 
 
 @needs_unit
-@pytest.mark.parametrize(("n", "K", "M"), [(64, 96, 64), (1, 1, 32), (70, 45, 96), (1000, 719, 128)])
+@pytest.mark.parametrize(("n", "K", "M"), [(64, 96, 64), (1, 1, 32), (70, 45, 96), (1000, 719, 128), (33, 100, 320)])
 def test_the_matrix_unit_multiplies_as_exactly_as_float32(n, K, M):
     """Whole tiles and parts of them; a stride that is not the number of columns, as of a slice."""
     generator = torch.Generator().manual_seed(5)
