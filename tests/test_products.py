@@ -140,6 +140,11 @@ def test_a_network_learns_on_the_matrix_unit_as_on_float32():
     assert 0 < (weights[0] - weights[1]).norm() / weights[0].norm() < 1e-5
 
 
+def test_the_matrix_unit_takes_bytes_alone():
+    with pytest.raises(ValueError, match="wanted bytes, got torch.float32"):
+        amx.tiles(torch.ones(32, 32))
+
+
 def test_without_a_compiler_there_is_no_matrix_unit(monkeypatch):
     monkeypatch.setattr(amx.shutil, "which", lambda name: None)
     assert amx.load.__wrapped__() is None

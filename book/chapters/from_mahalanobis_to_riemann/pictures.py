@@ -25,7 +25,7 @@ class Change:
     values: np.ndarray  # (networks, 2)
     label: str  # of the axis
     limits: tuple[float, float]
-    line: float  # drawn dashed
+    line: float  # drawn dotted
     said: str  # of the line
     note: str = ""  # at the bottom of the panel
 

@@ -2,8 +2,8 @@
 
 The unit multiplies tiles of bfloat16, numbers of 8 significant bits, and adds in float32. A byte is such a number. A
 weight or gradient of float32 has 24 bits, so it is the sum of three. Three products of the unit are therefore one of
-float32, and still several times as fast. `amx.c` does it. `load` compiles it where there is such a unit and a C
-compiler. Everywhere else nothing changes.
+float32. `amx.c` does it. `load` compiles it where there is such a unit and a C compiler. Everywhere else nothing
+changes. Alone, the products are faster than torch's; what a step gains depends on the machine, so a probe decides.
 """
 
 import ctypes
@@ -57,7 +57,9 @@ def load() -> Any:
 
 
 def tiles(images: Tensor) -> Tiles:
-    """The operand of both products, from bytes (n, K)."""
+    """The operand of both products, from bytes (n, K). Raises ValueError for other numbers, which it would round."""
+    if images.dtype != torch.uint8:
+        raise ValueError(f"wanted bytes, got {images.dtype}")
     n, K = images.shape
     padded = pad(images, (0, -K % SIDE, 0, -n % SIDE)).bfloat16()
     return Tiles(n, _tiled(padded), _tiled(padded.T))
@@ -89,13 +91,13 @@ def add(out: Tensor, images: Tensor, values: Tensor) -> None:
 
 def scratch(name: str, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
     """Memory of this thread for this purpose, allocated once for each shape."""
-    key = threading.get_ident(), name, shape
-    if key not in _scratch:
-        _scratch[key] = torch.empty(shape, dtype=dtype)
-    return _scratch[key]
+    own, key = vars(_of_thread), f"{name} {shape}"
+    if key not in own:
+        own[key] = torch.empty(shape, dtype=dtype)
+    return own[key]
 
 
-_scratch: dict[tuple, Tensor] = {}
+_of_thread = threading.local()  # freed with the thread
 
 
 def _tiled(images: Tensor) -> Tensor:
