@@ -68,9 +68,12 @@ def test_references_are_those_of_metrics_that_nobody_trained():
     dataset = load("digits")
     plan = replace(STUDIES["mnist-metric"], data="digits", images=800)
     spec = replace(plan.spec(dataset, LINEAR_AND_L2[0], "standardised", 0), components=10)
-    found = derived.references(spec, dataset).set_index("metric")
+    found = derived.references(spec, dataset, share=57).set_index("metric")
     assert 0 < found.loc["pooled", "mismatch"] < found.loc["Euclid", "mismatch"] < found.loc["another", "mismatch"]
     assert found.loc["pooled", "share"] == pytest.approx(90)  # nine of ten directions, all alike
+    assert found.loc["turned", "share"] == pytest.approx(57)
+    as_much = derived.references(spec, dataset, share=90).set_index("metric")  # as in the pooled one: not turned
+    assert as_much.loc["turned", "mismatch"] == pytest.approx(found.loc["pooled", "mismatch"])
     assert 45 < found.loc["Euclid", "share"] < 100 and 50 < found.loc["Euclid", "variance"] < 100
 
 
@@ -145,9 +148,9 @@ def test_the_hypothesis_is_most_sensitive_across_a_class_and_abs_has_one_directi
     data = toys.toy(toys.TWO)
     networks = [toys.network(data, f"{name}, linear head", steps=20) for name in ("Abs", "tanh")]
     change = pictures.Change(np.array([[40.0, 50.0], [42.0, 60.0]]), "share (%)", (30, 70), 45.0, "all alike")
-    toy, ax = pictures.directions_figure(data, networks, {"real": change}).axes
+    toy, ax = pictures.directions_figure({"toy": (data, networks)}, {"real": change}).axes
     assert [line.get_ydata().tolist() for line in ax.lines[:3]] == [[40, 50], [42, 60], [41, 55]]
-    assert list(ax.lines[3].get_ydata()) == [45, 45] and [text.get_text() for text in ax.texts] == ["all alike", ""]
+    assert list(ax.lines[3].get_ydata()) == [45, 45] and [text.get_text() for text in ax.texts] == ["all alike"]
     lines = np.array([np.diff(line.get_xydata(), axis=0)[0] for line in toy.lines]).reshape(2, 3, 2)  # by class
     for line, g in zip(lines[:, 0], data.gaussians, strict=True):
         assert abs(line @ torch.linalg.eigh(g.covariance)[1][:, 1].numpy()) < 1e-9

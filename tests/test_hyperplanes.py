@@ -328,6 +328,15 @@ def test_outputs_are_judged_as_learned_and_as_fitted():
     assert found.accuracy[0] == 100 * (y.argmin(1) == labels).mean()
 
 
+def test_pairs_are_counted_by_outputs_over_their_mean_on_the_image_too():
+    rng = np.random.default_rng(9)
+    labels = np.repeat([0, 1], 50)
+    h = np.where(np.arange(2) == labels[:, None], 3.0, 1.0)  # output c is three times the other on images of class c
+    h *= rng.uniform(0.1, 10, (100, 1))  # each image makes both larger by the same factor
+    found = fitted.against_fitted((h, labels), (h, labels), np.eye(2), negated=False)
+    assert found.accuracy[0] == 100 and (found.wrong[0] > 0.1).all() and not found.wrong_relative[0].any()
+
+
 def test_the_typical_unit_is_the_one_of_median_overlap_and_its_histograms_hold_every_image():
     data, rng = tiny(), np.random.default_rng(9)
     weights = {"weight": rng.standard_normal((3, data.test_images.shape[1])), "bias": rng.standard_normal(3)}

@@ -56,9 +56,8 @@ def rulers() -> None:
         name="fig-rulers",
         title="Three rulers for one task. Only the third changes from place to place.",
         caption="Task: tell points above a wave from points below. Ellipses: steps that the ruler takes to be "
-        "equally long, each by itself. Colour: where it magnifies more (purple) or less (orange) than at its median. "
-        "Green: the predicted boundary. "
-        "(400 points, 32 units, one network)",
+        "equally long, each by itself; narrow: sensitive. Colour: where it magnifies more (purple) or less "
+        "(orange) than at its median. Green: the predicted boundary. (400 points, 32 units, one network)",
         alt="Three panels. Left, a straight boundary and equal wide ellipses on an even ground. Middle, a wavy "
         "boundary and equal tall thin ellipses on an even ground. Right, a wavy boundary on a ground of hills and "
         "valleys, with ellipses of many shapes.",
@@ -87,31 +86,35 @@ def geodesics() -> None:
 
 def shapes() -> None:
     """Where classifiers on a toy are most sensitive, and what training does to those on MNIST."""
-    toy, starts = toys.toy(toys.TWO), range(12)
-    trained = [toys.network(toy, "ReLU, linear head", seed) for seed in starts]
+    starts = range(12)
+    arrangements = {"Toy, end to end:\nmost lie along": toys.TWO, "Toy, side by side:\nall lie across": toys.BESIDE}
+    drawn = {}
+    for title, classes in arrangements.items():
+        toy = toys.toy(classes)
+        drawn[title] = toy, [toys.network(toy, "ReLU, linear head", seed) for seed in starts]
     runs, lines = judged(), {name: untrained(name, {"Euclid": name})[name] for name in ("mismatch", "share")}
     away, towards = (runs[[f"{name} before", name]].to_numpy() for name in ("mismatch", "discriminant"))
     changes = {
-        "MNIST: away from\nthe classes' metrics": pictures.Change(
-            away, "mismatch with them", (0, 2), lines["mismatch"], "no preference", "0: none"
+        "MNIST: away from\nclasses' metrics": pictures.Change(
+            away, "mismatch (0: none)", (0, 2), lines["mismatch"], "all alike"
         ),
-        "MNIST: towards what\nseparates classes": pictures.Change(
-            towards, "share of sensitivity (%)", (30, 70), lines["share"], "no preference"
+        "MNIST: towards\nwhat separates": pictures.Change(
+            towards, "share of sensitivity there (%)", (30, 70), lines["share"], "all alike"
         ),
     }
     show(
-        pictures.directions_figure(toy, trained, changes),
+        pictures.directions_figure(drawn, changes),
         name="fig-shapes",
         title="Training leads a layer away from the metrics of the classes, towards what separates them.",
-        caption=f"Left, a toy with two long classes and {len(starts)} networks after training. Each draws a line in "
-        "the direction in which it is most sensitive; the longer, the clearer. A ruler for a long class is most "
-        f"sensitive across it (dashed). Right, {len(runs)} networks on MNIST, their mean bold: how badly the "
-        "layer's metric fits that of the class, whatever its scale, and the share of its sensitivity that lies in "
-        "the directions between class centres. Dotted: no direction is preferred. (Toy: 300 points, 32 ReLUs, 400 "
-        f"steps of Adam. {about()}, {MetricSpec.components} principal directions)",
-        alt="Two long grey ellipses that nearly point to each other. A dashed line stands across each of them. Thin "
-        "lines point mostly along the grey ellipses. Two panels with "
-        f"{len(runs)} lines, all of which rise: mismatch on average from {away.mean(0)[0]:.2f} to "
+        caption=f"Left, two toys with two long classes, and {len(starts)} networks of each after training. Each "
+        "draws a line in the direction in which it is most sensitive; the longer, the clearer. A ruler for a long "
+        f"class is most sensitive across it (dashed). Right, {len(runs)} networks on MNIST, their mean bold: how "
+        "badly the layer's metric fits that of the class, whatever its scale, and the share of its sensitivity "
+        "that lies in the directions between class centres. Dotted: a metric that treats all directions alike. "
+        f"(Toys: 300 points, 32 ReLUs, 400 steps of Adam. {about()}, {MetricSpec.components} principal directions)",
+        alt="Two panels with two long grey ellipses each, and a dashed line across each of them. Where the "
+        "ellipses lie end to end, thin lines point mostly along them; where they lie side by side, across them. "
+        f"Two panels with {len(runs)} lines, all of which rise: mismatch on average from {away.mean(0)[0]:.2f} to "
         f"{away.mean(0)[1]:.2f} nats, share from {towards.mean(0)[0]:.0f} to {towards.mean(0)[1]:.0f} percent.",
     )
 
@@ -124,7 +127,7 @@ def mismatch() -> None:
         name="fig-mismatch",
         title="Training leads away from the ruler of the class, in every network.",
         caption=f"Each line is one network, before and after training. {HEADS}. Dashed: rulers that nobody trained. "
-        f"({about()})",
+        f"The axis does not begin at 0. ({about()})",
         alt="Four groups of lines, all of which rise. They start just above the dashed lines of one metric for all "
         "classes and of Euclid, and end at the dashed line of a wrong class or below it.",
     )

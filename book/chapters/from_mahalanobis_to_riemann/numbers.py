@@ -48,6 +48,12 @@ NUMBERS = {
     "mismatch-after": _mean("mismatch", "mismatch with the class after training", "nats"),
     "mismatch-Euclid": _derived("mismatch of the Euclidean metric", "nats", "mismatch", metric="Euclid"),
     "mismatch-pooled": _derived("mismatch of one metric for all classes", "nats", "mismatch", metric="pooled"),
+    "mismatch-turned": _derived(
+        "mismatch of one metric for all classes with as much share as the trained layers",
+        "nats",
+        "mismatch",
+        metric="turned",
+    ),
     "mismatch-wrong-class": _derived(
         "mismatch with the metric of another class", "nats", "mismatch", metric="another"
     ),

@@ -27,7 +27,6 @@ class Change:
     limits: tuple[float, float]
     line: float  # drawn dotted
     said: str  # of the line
-    note: str = ""  # at the bottom of the panel
 
 
 BOUNDARY, CLASS = "#009E73", "#cccccc"  # neither is the colour of an activation
@@ -66,39 +65,32 @@ def geodesics_figure(panels: dict[str, tuple]):
     return fig
 
 
-def directions_figure(data: Toy, networks: list[nn.Sequential], changes: dict[str, Change]):
+def directions_figure(toys: dict[str, tuple[Toy, list[nn.Sequential]]], changes: dict[str, Change]):
     """Two classes and the directions in which layers are most sensitive to them, and what training changed elsewhere.
 
-    Left, the ellipses of the classes, and over them a line for each hidden layer: the longer, the less sensitive the
-    layer is across it. Dashed, the line of a layer with the ruler of the class. The metrics are means over a class.
-    Right, a thin line for each network of a `Change`, the mean bold. changes: title -> numbers of networks before and
-    after training.
+    toys: title -> data and networks. The ellipses are the classes; over them lies a line for each hidden layer: the
+    longer, the less sensitive the layer is across it. Dashed, the line of a layer with the ruler of the class. The
+    metrics are means over a class. changes: title -> numbers of networks before and after training; a thin line for
+    each network, the mean bold.
     """
-    fig, axes = figures.subplots(1, 1 + len(changes), height=3.2, width_ratios=(1.7, *[1.0] * len(changes)))
-    ax = axes[0]
-    for c, g in enumerate(data.gaussians):
-        _circles(ax, g.mean[None], g.precision[None], _longer(g, g.precision), color=CLASS)
-        members = data.x[data.labels == c]
-        learned = [pullback_metric(network[:2], members).mean(0) for network in networks]
-        for number, metric in enumerate([g.precision, *learned]):
-            half = 2.2 * most_sensitive(metric)
-            ax.plot(*torch.stack([g.mean - half, g.mean + half]).T, **(LEARNED if number else HYPOTHESIS))
-    ax.set(
-        title="Toy: most lines lie\nalong their class",
-        aspect="equal",
-        xticks=[],
-        yticks=[],
-        xlim=(-3.8, 3.8),
-        ylim=(-2.2, 3.9),
-    )
-    ax.grid(visible=False)
-    _boundary(ax, networks[0])
-    for ax, (title, change) in zip(axes[1:], changes.items(), strict=True):
+    ratios = (*[1.45] * len(toys), *[1.0] * len(changes))
+    fig, axes = figures.subplots(1, len(ratios), height=3.2, width_ratios=ratios)
+    for ax, (title, (data, networks)) in zip(axes[: len(toys)], toys.items(), strict=True):
+        for c, g in enumerate(data.gaussians):
+            _circles(ax, g.mean[None], g.precision[None], _longer(g, g.precision), color=CLASS)
+            members = data.x[data.labels == c]
+            learned = [pullback_metric(network[:2], members).mean(0) for network in networks]
+            for number, metric in enumerate([g.precision, *learned]):
+                half = 2.2 * most_sensitive(metric)
+                ax.plot(*torch.stack([g.mean - half, g.mean + half]).T, **(LEARNED if number else HYPOTHESIS))
+        ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlim=(-3.7, 3.7), ylim=(-1.7, 3.7))
+        ax.grid(visible=False)
+        _boundary(ax, networks[0])
+    for ax, (title, change) in zip(axes[len(toys) :], changes.items(), strict=True):
         ax.plot(change.values.T, color=GREY, linewidth=0.5)
         ax.plot(change.values.mean(0), "-ok", linewidth=2.2)
         ax.axhline(change.line, color="black", linestyle=":", linewidth=1)
         ax.text(0.98, change.line, change.said, fontsize=9, va="top", ha="right", transform=ax.get_yaxis_transform())
-        ax.text(0.5, 0.02, change.note, fontsize=9, ha="center", transform=ax.transAxes)
         ax.set(title=title, xlim=(-0.3, 1.3), ylim=change.limits, ylabel=change.label)
         ax.set_xticks([0, 1], ["before", "after"])
     looks = [

@@ -17,16 +17,17 @@ BINS = 20
 def fitted() -> tuple[pd.DataFrame, list[str]]:
     """Outputs of Abs2 and Abs2-Neg as learned and fitted anew with some normals per class, by network.
 
-    "wrong": pairs of test images in the wrong order, percent, mean over the classes (`fitted.misordered`).
-    "accuracy": percent. Normals 0: as learned.
+    "wrong": pairs of test images in the wrong order, percent, mean over the classes (`fitted.misordered`). "wrong
+    relative": the same with each image's distances divided by their mean. "accuracy": percent. Normals 0: as learned.
     """
     mnist, rows = load("mnist"), []
     runs = [run for run in _kept() if run.spec.architecture in ("Abs2", "Abs2-Neg")]
     for run in runs:
         found, spec = of_run(run, mnist), run.spec
-        for normals, wrong, accuracy in zip((0, *NORMALS), 100 * found.wrong.mean(1), found.accuracy, strict=True):
-            rows.append([spec.scaling, spec.architecture, spec.seed, normals, wrong, accuracy])
-    columns = ["inputs", "network", "seed", "normals", "wrong", "accuracy"]
+        shares = 100 * found.wrong.mean(1), 100 * found.wrong_relative.mean(1)
+        for normals, *values in zip((0, *NORMALS), *shares, found.accuracy, strict=True):
+            rows.append([spec.scaling, spec.architecture, spec.seed, normals, *values])
+    columns = ["inputs", "network", "seed", "normals", "wrong", "wrong relative", "accuracy"]
     return pd.DataFrame(rows, columns=columns), [run.key for run in runs]
 
 

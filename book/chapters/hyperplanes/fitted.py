@@ -146,11 +146,13 @@ def _lengths(h: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
 class AgainstFitted:
     """What the outputs of one network do on test images: as learned, and fitted with each number of `NORMALS`.
 
-    wrong: (1 + len(NORMALS), C) share of pairs in the wrong order (`misordered`), by class.
+    wrong: (1 + len(NORMALS), C) share of pairs in the wrong order (`misordered`), by class. wrong_relative: the same
+    after each image's C distances are divided by the mean of their absolute values.
     accuracy: (1 + len(NORMALS),) in percent, of all outputs together.
     """
 
     wrong: np.ndarray
+    wrong_relative: np.ndarray
     accuracy: np.ndarray
 
 
@@ -174,8 +176,13 @@ def against_fitted(
     for count in NORMALS:
         w, b = fit_distances(train[0], train[1], head, count)
         found.append((_lengths(torch.from_numpy(h), torch.from_numpy(w)).numpy(), b))
+
+    def wrong(of_class):
+        return [misordered(d[own], d[~own]) for d, own in zip(of_class, hot, strict=True)]
+
     return AgainstFitted(
-        np.array([[misordered(d[own], d[~own]) for d, own in zip(each, hot, strict=True)] for each, _ in found]),
+        np.array([wrong(distances) for distances, _ in found]),
+        np.array([wrong(distances / np.abs(distances).mean(0)) for distances, _ in found]),
         np.array([100 * ((b[:, None] - distances).argmax(0) == labels).mean() for distances, b in found]),
     )
 

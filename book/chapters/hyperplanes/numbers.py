@@ -19,6 +19,7 @@ CUTS = {  # number -> scaling, SDs within which the own class must lie, step (by
     "within-half-standardised": ("standardised", 0.5, None),
     "within-one-and-a-half-standardised": ("standardised", 1.5, None),
     "near-untrained-standardised": ("standardised", 1, 0),
+    "within-one-and-a-half-untrained": ("standardised", 1.5, 0),
 }
 
 
@@ -60,7 +61,11 @@ def _fitted(network: str, normals: int, column: str) -> Number:
         table = derived.table("hyperplanes-fitted").query("inputs == 'raw'")
         return float(table[(table["network"] == network) & (table["normals"] == normals)][column].mean())
 
-    what = {"wrong": "pairs of test images in the wrong order", "accuracy": "test accuracy"}[column]
+    what = {
+        "wrong": "pairs of test images in the wrong order",
+        "wrong relative": "pairs in the wrong order, each image's outputs divided by their mean",
+        "accuracy": "test accuracy",
+    }[column]
     how = f"with {counted(normals, 'hyperplane')} fitted to each class" if normals else "with the learned hyperplanes"
     return Number(f"{what}, {how}, in the layers of two {network} networks, raw pixels", value, "%")
 
@@ -85,5 +90,6 @@ NUMBERS = {
     "wrong-learned": _fitted("Abs2-Neg", 0, "wrong"),
     "wrong-one": _fitted("Abs2-Neg", 1, "wrong"),
     "abs2-wrong": _fitted("Abs2", 0, "wrong"),
+    "abs2-wrong-relative": _fitted("Abs2", 0, "wrong relative"),
     "abs2-right": _fitted("Abs2", 0, "accuracy"),
 }  # fmt: skip

@@ -36,7 +36,7 @@ def between_images() -> None:
     of |= {"with labels": recorded(LABELLED)}
     strips = lines.photographs([run for arm in of.values() for run in arm.of().values()])
     films = [lines.film(arm, name, strips) for name, arm in of.items()]
-    counts = ", ".join(str(len(found.nats)) for found in films)
+    counts = ", ".join(f"{len(found.nats)} {found.name}" for found in films)
     show(
         film.still(films[0]),
         name="fig-self-film",
@@ -44,7 +44,7 @@ def between_images() -> None:
         caption=f"{NO_IMAGES if strips is None else ''}Height: how much more a direction is stretched than at the "
         "two images (here by Barlow Twins), on average over networks and 12 lines of each kind. On the left a "
         "classifier that was fitted afterwards changes its mind in the middle. Images: as in chapter 9. "
-        f"({recorded(STUDY).study.protocol}; labels: as in chapter 9; networks: {counts})",
+        f"({recorded(STUDY).study.protocol}; networks: {counts}, these as in chapter 9)",
         alt="Two columns. Left, a line from a deer to a ship, right from a dog to another dog. Before training the "
         "curves dip to about minus 23 percent. After training they rise to 18 percent on the left and 15 on the "
         "right.",

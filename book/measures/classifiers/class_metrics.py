@@ -57,12 +57,30 @@ def discriminant_share(metric: Tensor, frame: Frame) -> Tensor:
     trace of the metric within the span of the centres, at most C - 1 dimensions, divided by its whole trace. It is
     min(C - 1, k) / k for the Mahalanobis metric of that mean, and 1 for Fisher's discriminants.
     """
+    L, basis = _separating(frame)
+    white = L.T @ metric @ L
+    return torch.trace(basis.T @ white @ basis) / torch.trace(white)
+
+
+def turned(frame: Frame, share: float) -> Tensor:
+    """The Mahalanobis metric of the classes' mean covariance with more weight on the directions in which centres
+    differ, (k, k): its `discriminant_share` is `share`, above 0 and below 1, and it is even otherwise.
+    """
+    L, basis = _separating(frame)
+    k, few = basis.shape
+    weight = share * (k - few) / ((1 - share) * few)
+    white = torch.eye(k).to(L) + (weight - 1) * basis @ basis.T
+    half = torch.linalg.solve_triangular(L.T, white, upper=True)
+    return torch.linalg.solve_triangular(L.T, half.T, upper=True)
+
+
+def _separating(frame: Frame) -> tuple[Tensor, Tensor]:
+    """The Cholesky factor of the classes' mean covariance, (k, k), and an orthonormal basis of the span of the
+    centres in the coordinates that it makes round."""
     L = torch.linalg.cholesky(frame.covariances.mean(0))
     apart = torch.linalg.solve_triangular(L, (frame.centres - frame.centres.mean(0)).T, upper=False)
     basis, sizes, _ = torch.linalg.svd(apart, full_matrices=False)
-    basis = basis[:, sizes > 1e-9 * sizes[0]]
-    white = L.T @ metric @ L
-    return torch.trace(basis.T @ white @ basis) / torch.trace(white)
+    return L, basis[:, sizes > 1e-9 * sizes[0]]
 
 
 def hidden_metrics(network: nn.Sequential, x: Tensor, labels: Tensor, basis: Tensor, head: bool = False) -> Tensor:
