@@ -92,8 +92,15 @@ def chips(chapter: str) -> Html:
     tiles = "".join(_tile(row, page) for row in rows)
     return Html(
         f'{style()}<div class="claims chips" role="group" aria-label="Verdicts"><span>Judged by {rules}:</span> '
-        f'<span class="tiles">{tiles}</span> <span>{_counts(rows)}</span> <a href="{page}">all evidence</a></div>'
+        f'<span class="tiles">{tiles}</span> <span>{_counts(rows)}</span> <a href="{page}">all evidence</a>{_key(rows)}</div>'
     )
+
+
+def _key(rows: list[dict]) -> str:
+    """What the borders and grounds of tiles mean, as far as there are any."""
+    own = "Dashed: a hypothesis of this book." if any(row["kind"] == "own" for row in rows) else ""
+    partly = "Hatched: partly undecided." if any(_partly(row) for row in rows) else ""
+    return f" <span>{' '.join(filter(None, (own, partly)))}</span>" if own or partly else ""
 
 
 def overview(rows: list[dict], named: dict[str, str]) -> Html:
@@ -230,11 +237,16 @@ def _arms_in_words(row: dict) -> str:
 def _tile(row: dict, page: str = LEDGER) -> str:
     about = f"{row['id']}, {row['verdict']}{_arms_in_words(row)}. {row['says']}"
     kind = " own" if row["kind"] == "own" else ""
-    kind += " partly" if row["undecided"] and row["verdict"] not in UNDECIDED else ""
+    kind += " partly" if _partly(row) else ""
     return (
         f'<a class="{row["verdict"]}{kind}" href="{page}#{_text(row["id"])}" title="{_text(about)}" '
         f'aria-label="{_text(about)}">{MARKS[row["verdict"]]}</a>'
     )
+
+
+def _partly(row: dict) -> bool:
+    """Whether a claim is decided although some of its arms are not."""
+    return bool(row["undecided"]) and row["verdict"] not in UNDECIDED
 
 
 def _arm(arm: dict, ends: tuple[float, float] | None, named: bool, place: str = "") -> str:

@@ -90,7 +90,7 @@ def lost_classes() -> None:
         pictures.lost_classes_line(judged()[1]),
         name="fig-lost-classes",
         title="Each inactive output costs ReLU2 its class.",
-        caption="Each square is one ReLU2 network. Line (of raw inputs) or tick: what would be left if each inactive "
+        caption="Each square is one ReLU2 network. Black: what would be left if each inactive "
         "output, active on under 1% of the test images, cost exactly its own class. Output 0 wins where all outputs "
         "are 0, so it does not count. "
         f"({about()})",
