@@ -516,12 +516,13 @@ def machines_table():
     return table.assign(plain=4.0, support=3.0, random=5.0)
 
 
-def test_the_errors_figure_shows_means_gains_and_the_line():
+def test_the_errors_figure_shows_means_changes_and_the_line():
     arms = [{"name": n, "value": 1.0, "low": 0.2, "high": 1.8} for n in ("iris", "pairs of digits")]
     left, right = pictures.errors_figure(machines_table(), arms, 0.5).axes
     assert [line.get_xdata()[0] for line in left.lines[:3]] == [4.0, 3.0, 5.0]
-    assert right.lines[0].get_xdata().tolist() == [0.2, 1.8] and right.texts[0].get_text() == "+1.00"
-    assert right.lines[-1].get_xdata() == [0.5, 0.5]
+    # a gain of 1 is a change of -1
+    assert right.lines[0].get_xdata().tolist() == [-0.2, -1.8] and right.texts[0].get_text() == "−1.00"
+    assert right.lines[-1].get_xdata() == [-0.5, -0.5]
     pyplot.close("all")
 
 

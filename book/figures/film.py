@@ -17,7 +17,7 @@ TITLES = ("two classes", "one class")
 WHEN = ("before training", "after training")
 LOOK = (
     "Switch training on and off (dashed: the other state), and move along the line. What to look for: what does "
-    "training do to the way between two classes, and to that within one?"
+    "training do to the path between two classes, and to that within one?"
 )
 
 

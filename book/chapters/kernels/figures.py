@@ -85,16 +85,17 @@ def _petals(taus: dict[float, str], name: str, title: str, caption: str, alt: st
 
 
 def errors() -> None:
-    """Test errors of plain and magnified machines, and what magnifying gains."""
+    """Test errors of plain and magnified machines, and how magnifying changes them."""
     machines = table("kernel-machines")
     show(
         pictures.errors_figure(machines, claim("KER-1-a").row["arms"], claims.HELP),
         name="fig-magnified-errors",
         title="No data set shows a clear gain, and only one test is precise enough to exclude one.",
-        caption="Left: mean test errors. Right: what magnifying gains, with 95% intervals that account for shared "
-        f"training data. Dashed: the gain that our rule asks for. ({pictures.described(machines)})",
+        caption="Left: mean test errors. Right: how magnifying changes them (below 0: fewer errors), with 95% "
+        "intervals that account for shared training data. Dashed: the gain that our rule asks for. "
+        f"({pictures.described(machines)})",
         alt="Left, the three kinds of machine have nearly the same error in each data set. Right, four intervals of "
-        "the gain contain zero. Only that for pairs of digits ends left of the dashed line.",
+        "the change contain zero. Only that for pairs of digits ends right of the dashed line.",
     )
 
 

@@ -62,6 +62,16 @@ NUMBERS = {
         lambda tables: _chosen("pairs of digits", "vectors"),
         "%",
     ),
+    "plain-pairs": Number(
+        "mean test error of the plain machine, pairs of digits",
+        lambda tables: _chosen("pairs of digits", "plain"),
+        "%",
+    ),
+    "narrowest-pairs": Number(
+        "mean test error with the narrowest hills, tau of 0.5, pairs of digits",
+        lambda tables: _chosen("pairs of digits", "error 0.5"),
+        "%",
+    ),
     "toy-before": _error("toy", 0),
     "toy-after": _error("toy", ROUNDS),
     "toy-network": Number(

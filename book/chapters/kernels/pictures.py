@@ -25,7 +25,7 @@ NAMES = {"plain": "plain", "support": "magnified at support vectors", "random": 
 
 
 def errors_figure(table: pd.DataFrame, arms: list[dict], line: float):
-    """Left: mean test errors of the three kinds of machine. Right: what magnifying gains, with intervals.
+    """Left: mean test errors of the three kinds of machine. Right: how magnifying changes them, with intervals.
 
     table: rows of "kernel-machines". arms: of the claim on the gain, as in the ledger. line: of its rule.
     """
@@ -36,22 +36,22 @@ def errors_figure(table: pd.DataFrame, arms: list[dict], line: float):
             label = NAMES[kind] if row == 0 else None
             left.plot(means.loc[arm["name"], kind], row + offset, label=label, linestyle="none", **look)
         if arm["low"] is not None:
-            right.plot([arm["low"], arm["high"]], [row, row], color="black", linewidth=2)
-        right.plot(arm["value"], row, linestyle="none", **LOOKS["support"])
+            right.plot([-arm["low"], -arm["high"]], [row, row], color="black", linewidth=2)
+        right.plot(-arm["value"], row, linestyle="none", **LOOKS["support"])
         right.text(
             1.01,
             row,
-            f"{arm['value']:+z.2f}".replace("-", "−"),
+            f"{-arm['value']:+z.2f}".replace("-", "−"),
             transform=right.get_yaxis_transform(),
             va="center",
             fontsize=9,
         )
     right.axvline(0, color="black", linewidth=0.8)
-    right.axvline(line, color="black", linewidth=0.8, linestyle="--")
+    right.axvline(-line, color="black", linewidth=0.8, linestyle="--")
     name_rows(left, [arm["name"].replace(" of ", "\nof ") for arm in arms])
     left.set_xlim(left=0)
     left.set(xlabel="test error (%)", title="errors")
-    right.set(xlabel="plain − magnified (points)", title="gain by magnifying")
+    right.set(xlabel="magnified − plain (points)", title="change by magnifying")
     right.grid(axis="y", visible=False)
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return fig

@@ -5,14 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
 
 from book.chapters.volume_element import ambiguity, results
 from book.chapters.volume_element import tables as measures
 from book.chapters.volume_element.results import VolumeArm
 from book.claims.numbers import Number
 from book.claims.statistics import Estimate, mean_interval
-from book.measures.sigmoid.views import log_volume
 from book.measures.tables import Tables
 
 WIDTH = 2000  # hidden units on MNIST
@@ -50,13 +48,6 @@ def _percent(task: str, column: str, before: str = "") -> Callable[[Tables], Est
     return value
 
 
-def _above_a_crest(arm: VolumeArm) -> float:
-    run = arm.runs[20, "true", 0]
-    line = torch.tensor([[0.11, 0.85], [0.36, 0.88], [0.94, 0.96]], dtype=torch.float64)
-    start, middle, end = log_volume(results.weights(run, run.spec.epochs), line)
-    return float(middle - (start + end) / 2)
-
-
 TWICE = {  # in nats for the evidence, in percent for the text: name -> what it is, task, columns of the difference
     "fall": ("change of the bump where the class changes, with decay", "MNIST", "effect", "before_effect"),
     "fall-within-a-class": ("the same within a class", "MNIST", "same_effect", "before_same_effect"),
@@ -81,11 +72,6 @@ NUMBERS = {
         "nats",
     ),
     "contrast-xor-wide": Number("contrast on XOR, 500 units", _mean("XOR", 500, "contrast"), "nats"),
-    "bump-above-a-crest": Number(
-        "log-volume at (0.36, 0.88), over the ends of a line within a class, network in the picture of the plane",
-        _of("sinusoid", _above_a_crest),
-        "nats",
-    ),
     "peak-at-the-boundary": Number(
         "share of lines whose volume peaks within a twentieth of the line from the boundary, sinusoid, 20 units",
         _near("sinusoid", 20, -1),
