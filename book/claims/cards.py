@@ -92,7 +92,8 @@ def chips(chapter: str) -> Html:
     tiles = "".join(_tile(row, page) for row in rows)
     return Html(
         f'{style()}<div class="claims chips" role="group" aria-label="Verdicts"><span>Judged by {rules}:</span> '
-        f'<span class="tiles">{tiles}</span> <span>{_counts(rows)}</span> <a href="{page}">all evidence</a>{_key(rows)}</div>'
+        f'<span class="tiles">{tiles}</span> <span>{_counts(rows)}</span> <a href="{page}">all evidence</a>'
+        f"{_key(rows)}</div>"
     )
 
 

@@ -10,6 +10,7 @@ import base64
 import io
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from support.networks.architectures import TABLE, architecture
 
 STYLE = Path(__file__).with_name("book.mplstyle")
 WIDTH = 7.0  # inches
+FEW = 5  # runs, below which a strip has no interval
 LARGEST_SVG = 400_000  # bytes; a larger figure is shown as PNG
 COORDINATES = re.compile(rb' (?:d|x|y)="[^"]*"')
 DIGITS = re.compile(rb"(\.\d\d)\d+")  # hundredths of a point are enough
@@ -154,7 +156,8 @@ def percent_axis(axis: Axis, limits: tuple[float, float], percents: Sequence[int
 def strip(ax: Axes, values_by_name: dict, within: tuple[float, float] = (-np.inf, np.inf)) -> None:
     """One row for each architecture: a dot for each run; below, the mean as a number and with its 95% interval.
 
-    Diverged runs (NaN) are not drawn; the label of the row counts them.
+    The interval of fewer than FEW runs says little and can be wider than the axis, so it is left out. Diverged runs
+    (NaN) are not drawn; the label of the row counts them.
 
     Args:
         values_by_name: architecture -> shape (runs,), in the unit of the x axis; drawn from top to bottom.
@@ -171,6 +174,8 @@ def strip(ax: Axes, values_by_name: dict, within: tuple[float, float] = (-np.inf
         height = row - 0.05 - 0.3 * jitter(len(finite))
         ax.plot(finite, height, **style(name) | {"linestyle": "none", "markersize": 3.2, "alpha": 0.6})
         mean = mean_interval(finite, within=within)
+        if len(finite) < FEW:
+            mean = replace(mean, low=mean.value, high=mean.value)
         tick = {"color": "black", "marker": "|", "markersize": 9, "markeredgewidth": 2}
         interval(ax, mean, row + 0.16, tick, linewidth=1.6)
         ax.text(1.01, row, f"{mean.value:.1f}", transform=ax.get_yaxis_transform(), va="center", fontsize=9)

@@ -107,7 +107,7 @@ def accuracy_here(plan: Plan, runs: pd.DataFrame) -> None:
         shared.accuracy_figure(runs),
         name="fig-accuracy",
         title="The same six networks, trained here.",
-        caption=f"Test accuracy of every run, mean and 95% interval. ({shared.about(plan, runs)})",
+        caption=f"{shared.EVERY_RUN} ({shared.about(plan, runs)})",
         alt="Dots of test accuracy for six networks in two panels, one for each input scaling.",
     )
 

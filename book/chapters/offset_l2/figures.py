@@ -114,7 +114,7 @@ def accuracy_here(plan: Plan, runs: pd.DataFrame, scale: str) -> None:
         shared.accuracy_figure(runs),
         name="fig-l2-accuracy",
         title="The ten networks of Table 5, trained here.",
-        caption=f"Test accuracy of every run, mean and 95% interval. ({shared.about(plan, runs, scale)})",
+        caption=f"{shared.EVERY_RUN} ({shared.about(plan, runs, scale)})",
         alt="Dots of test accuracy for ten networks, one panel for each input scaling.",
     )
 

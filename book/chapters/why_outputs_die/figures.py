@@ -121,6 +121,6 @@ def smooth_here(plan: Plan, runs: pd.DataFrame) -> None:
         shared.accuracy_figure(runs),
         name="fig-smooth",
         title="Smooth activations under the same constraints, trained here.",
-        caption=f"Test accuracy of every run, mean and 95% interval. ({plan.protocol})",
+        caption=f"{shared.EVERY_RUN} ({plan.protocol})",
         alt="Dots of accuracy of six networks with GELU and SiLU, one panel for each input scaling.",
     )

@@ -94,6 +94,9 @@ def points_axis(ax: Axes) -> None:
     ax.set_xticks([-10, -1, 0, 1, 10], ["-10", "-1", "0", "1", "10"])
 
 
+EVERY_RUN = "Test accuracy of every run, with the mean and, from five runs on, its 95% interval."
+
+
 def accuracy_figure(runs: pd.DataFrame) -> Figure:
     """One panel an input scaling: every run's test accuracy with mean and interval, by architecture."""
     fig, several = panels(runs, 3.6, sharey=False)
