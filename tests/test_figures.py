@@ -80,7 +80,7 @@ def test_strip_draws_every_run_and_counts_the_diverged(axes):
 
 def test_strip_draws_an_interval_from_five_runs_on(axes):
     figures.strip(axes, {"ReLU": [90.0, 92, 94, 96], "Abs": [90.0, 92, 94, 96, 98]})
-    few, enough = [line.get_xdata() for line in axes.lines if line.get_linestyle() == "-"]
+    few, enough = [list(line.get_xdata()) for line in axes.lines if line.get_linestyle() == "-"]
     assert few == [93, 93] and enough[0] < 93 < 95 < enough[1]
 
 

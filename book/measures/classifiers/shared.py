@@ -25,6 +25,7 @@ SPOKEN_OF = (  # the pairs of the claims
     ("Abs2", "Abs2-Neg"),
 )
 
+EVERY_RUN = "Test accuracy of every run, with the mean and, from five runs on, its 95% interval."
 CLASSES = ("#000000", "#009E73", "#AA4499")  # of toys with three classes: no colour of an activation
 
 
