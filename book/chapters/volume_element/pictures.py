@@ -126,7 +126,7 @@ def profiles_figure(panels: Mapping[str, tuple[VolumeArm, int]]):
     fig, axes = figures.subplots(1, len(panels), height=3.0, squeeze=False, sharex=True, sharey=True)
     for ax, (title, (arm, epoch)) in zip(axes[0], panels.items(), strict=True):
         hue, middles = "black" if epoch else GREY, []
-        for name, line, label, shift in (("same_profile", "--", "one class", -5), ("profile", "-", "two classes", 5)):
+        for name, line, label, shift in (("same_profile", "--", "one class", -9), ("profile", "-", "two classes", 6)):
             profiles = np.array(
                 [run.arrays[name][at(run, epoch)] / run.arrays["spectrum"].shape[-1] for run in arm.networks()]
             )
@@ -138,7 +138,10 @@ def profiles_figure(panels: Mapping[str, tuple[VolumeArm, int]]):
                         va="bottom" if shift > 0 else "top", color=hue, bbox=figures.PLATE)  # fmt: skip
         ax.annotate("", *middles, arrowprops={"arrowstyle": "<->", "color": ACCENT, "linewidth": 1.6, "shrinkA": 0})
         ax.set_title(title)
+        ax.margins(y=0.12)
         ax.set_xticks((0, 0.5, 1), ("image", "middle", "image"))
+        for word, side in zip(ax.get_xticklabels(), ("left", "center", "right"), strict=True):
+            word.set_ha(side)
     figures.percent_axis(axes[0][0].yaxis, axes[0][0].get_ylim(), range(-90, 500, 20))
     axes[0][0].set_ylabel("stretched more than\nat the ends (log scale)")
     return fig
