@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     add = command("check", _check, text, "device", "folder")
     add("claim", nargs="?", help="its id; by default a claim that needs no images")
     actions = ("list", "show", "verify", "replay", "pack", "migrate", "export", "derive")
-    text = f"{', '.join(actions[:-1])} or derive from the committed records"
+    text = f"{', '.join(actions[:-1])} or derive, from the committed records or another folder"
     add = command("records", _records, text, "records", "folder", "device")
     add("action", choices=actions, nargs="?", default="list")
     text = (

@@ -23,9 +23,9 @@ def on_digits() -> tuple[pd.DataFrame, list[str]]:
     return centres.measured(_on_digits(), DIGITS.steps, load("digits")), []
 
 
-def tests() -> tuple[pd.DataFrame, list[str]]:
+def tests(store: Store) -> tuple[pd.DataFrame, list[str]]:
     """`prototypes.reading` of these, and of the networks of mnist-10k-heads whose weights are kept."""
-    runs = _kept()
+    runs = _kept(store)
     found = {"MNIST": (runs, "mnist"), "digits, Adam": (_on_digits(), "digits")}
     tables = [prototypes.reading(several, load(data)).assign(data=name) for name, (several, data) in found.items()]
     return pd.concat(tables), [run.key for run in runs]
@@ -52,8 +52,8 @@ def volume() -> tuple[pd.DataFrame, list[str]]:
     return pd.DataFrame([r for seed in volume_control.SEEDS for r in volume_control.measured("digits", seed)]), []
 
 
-def _kept() -> list[Record]:
-    runs = Tables(Store(), STUDIES).runs(HEADS)
+def _kept(store: Store) -> list[Record]:
+    runs = Tables(store, STUDIES).runs(HEADS)
     runs = [run for run in runs if run.spec.architecture in L2 and run.weights(HEADS.steps)]
     return sorted(runs, key=lambda run: (run.spec.scaling, L2.index(run.spec.architecture), run.spec.seed))
 
