@@ -7,7 +7,6 @@ import contextlib
 import hashlib
 import importlib.metadata
 import logging
-import re
 import statistics
 import threading
 import time
@@ -226,16 +225,11 @@ def _trained(block: Block, dataset: Any, **options: Any) -> list:
     train = partial(block.plan.train, list(block.specs), dataset, checkpoint=block.checkpoint, **options)
     try:
         return train()
-    except (KeyError, IndexError, TypeError, AttributeError, ValueError, RuntimeError) as error:
-        # tensors or notes that the trainer looks for are not there, or have other shapes
-        strange = isinstance(error, KeyError | IndexError | TypeError | AttributeError)
-        strange = strange or re.search(r"size of tensor|another version of the trainer", str(error))
-        paths = [path for path in (block.checkpoint, block.checkpoint.with_suffix(".previous")) if path.exists()]
-        if not (strange and paths):
-            raise
-    for path in paths:
-        path.replace(path.with_suffix(f"{path.suffix}.other"))
-    print(f"set aside: {paths[0]}.other, a checkpoint of another layout; {block.label} begins again")
+    except checkpoints.OtherLayout:
+        for path in (block.checkpoint, block.checkpoint.with_suffix(".previous")):
+            if path.exists():
+                path.replace(path.with_suffix(f"{path.suffix}.other"))
+    print(f"set aside: {block.checkpoint}.other, a checkpoint of another layout; {block.label} begins again")
     return train()
 
 
