@@ -398,12 +398,20 @@ def test_a_study_goes_on_from_its_checkpoint_whatever_the_code(dataset, monkeypa
 def test_every_file_that_makes_runs_is_part_of_their_code(tmp_path, monkeypatch):
     monkeypatch.setattr(sweep, "HERE", tmp_path)
     seen = [sweep.code.__wrapped__()]
-    for name in ("support/training/loop.py", "support/activations.py", "book/chapters/kernels/study.py"):
+    inside = ("training/loop.py", "activations.py", "training/classifiers/amx.c")
+    for name in (
+        *(f"support/{one}" for one in inside),
+        "book/chapters/kernels/study.py",
+        "book/measures/residual/survey.py",
+    ):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         for text in ("1", "2"):
             path.write_text(text)
             seen.append(sweep.code.__wrapped__())
+    (tmp_path / "book/measures/notes.txt").write_text("no code")
+    (tmp_path / "book/chapters/kernels/claims.py").write_text("judges, and makes no run")
+    assert sweep.code.__wrapped__() == seen[-1]
     monkeypatch.setattr(sweep.importlib.metadata, "version", lambda name: "0")
     assert len({*seen, sweep.code.__wrapped__()}) == len(seen) + 1
 

@@ -32,6 +32,7 @@ except ImportError:  # Windows
 
 MOST_BYTES = 2**28  # the largest size of an unpacked file; the shards that this package writes are far smaller
 PATIENCE = 1.0  # seconds that a process waits for another before it says so
+CODE = (".c", ".py")  # how the names of files with code end
 RUNS = "runs"  # the member of a shard that names its runs
 
 

@@ -51,7 +51,7 @@ def rows() -> list[dict]:
 
 def digest(records: Path, *packages: Path) -> str:
     """Of everything that rows follow from: names and contents of files, names of chapters, versions of libraries."""
-    endings = [(records, (".json", ".npz", ".gz")), *((package, (".json", ".py")) for package in packages)]
+    endings = [(records, (".json", ".npz", ".gz")), *((package, (".json", *files.CODE)) for package in packages)]
     read = [
         (root, *files.stamped(path))
         for root, suffixes in endings
@@ -66,7 +66,7 @@ def digest(records: Path, *packages: Path) -> str:
 def _digest(read: tuple[tuple[Path, Path, int, int, int], ...], notebooks: tuple[str, ...]) -> str:
     total = hashlib.blake2b(digest_size=16)
     total.update("\n".join(notebooks).encode())
-    for name in ("numpy", "scipy", "torch"):
+    for name in ("numpy", "pandas", "scipy", "torch"):
         total.update(f"{name} {importlib.metadata.version(name)}\n".encode())
     for root, path, _, size, _ in read:
         total.update(f"{root.name}/{path.relative_to(root)} {size}\n".encode() + path.read_bytes())

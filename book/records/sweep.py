@@ -148,9 +148,11 @@ class Study(ABC):
 
 @cache  # of the code that this process has loaded: it may be edited meanwhile
 def code() -> str:
-    """16 hex digits of what makes a run: the package `support`, the studies, and the versions of numpy and torch."""
+    """16 hex digits of what makes a run: `support`, `book/measures`, studies, and the versions of numpy and torch."""
     total = hashlib.sha256(f"{[importlib.metadata.version(name) for name in ('numpy', 'torch')]}".encode())
-    for path in sorted([*(HERE / "support").rglob("*.py"), *(HERE / "book").rglob("study.py")]):
+    rooms = [path for name in ("support", "book/measures") for path in (HERE / name).rglob("*")]
+    paths = {path for path in rooms if path.suffix in files.CODE} | {*(HERE / "book").rglob("study.py")}
+    for path in sorted(paths):
         content = path.read_bytes()
         total.update(f"{path.relative_to(HERE).as_posix()} {len(content)}\n".encode() + content)
     return total.hexdigest()[:16]

@@ -227,7 +227,7 @@ def fingerprint(notebook: Path, parameters: dict) -> str:
 
 def _package(code: str) -> list[Path]:
     """The files of the package that a notebook with this code may read; no figures of rooms that it does not name."""
-    suffixes, found = (".css", ".json", ".mplstyle", ".py"), []
+    suffixes, found = (".css", ".json", ".mplstyle", *files.CODE), []
     every = (path for name in ("support", "book") for path in (ROOT / name).rglob("*"))
     for path in (path for path in every if path.suffix in suffixes):
         inside = path.relative_to(ROOT / path.relative_to(ROOT).parts[0]).as_posix()
