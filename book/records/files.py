@@ -255,7 +255,7 @@ def _granted(held: int, folder: Path) -> bool:
 def _holder(held: int) -> str:
     """The process that locks an open folder, in words; only Linux tells its number."""
     with contextlib.suppress(OSError, ValueError):
-        for line in Path("/proc/locks").read_text().splitlines():
+        for line in Path("/proc/locks").read_text(encoding="utf-8").splitlines():
             _, kind, _, _, process, place, *_ = line.split()
             if kind == "FLOCK" and place.endswith(f":{os.fstat(held).st_ino}"):
                 return f"process {process}"
