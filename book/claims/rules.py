@@ -5,7 +5,7 @@ A claim is a sentence of a paper or of this book. A part turns the table of an a
 these values must lie. `book.claims.judge` turns claim and arms into a row of the ledger.
 
     Claim("LDM-5.2-a", "section 5.2", "Constrained to intensities, ReLU2 fails catastrophically against ReLU.",
-          lead("ReLU", "ReLU2", 10.0), arms=both_scalings("ReLU", "ReLU2"), source="oursland2025")
+          lead("ReLU", "ReLU2", 10.0), arms=in_studies("ReLU", "ReLU2"), source="oursland2025")
 """
 
 import json

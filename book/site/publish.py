@@ -127,7 +127,7 @@ def execute(notebooks: list, parameters: dict, folder: Path | None = None, stric
     A change of Markdown alone goes into the executed copy without an execution.
 
     notebooks: pages, such as "notebooks/01_distance_or_intensity". folder: where the executed copies are and go, by
-    default EXECUTED. strict: a paragraph that the records do not support is an error (`evidence.prose`).
+    default EXECUTED. strict: a paragraph that the records do not support is an error (`claims.prose`).
     """
     due = {}
     files.probe(folder or EXECUTED, "write to", PublishError)
