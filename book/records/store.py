@@ -260,10 +260,6 @@ class Store:
                 faults |= wrong
         return sound, faults
 
-    def leftovers(self) -> list[Path]:
-        """Lists the files that a write left behind which was cut short."""
-        return sorted(path for path, what in self._strays().items() if what == LEFTOVER)
-
     def _strays(self) -> dict[Path, str]:
         """The files with our names that belong to no record, each with what is wrong with it."""
         found = {}
