@@ -40,13 +40,18 @@ def rows() -> list[dict]:
     """The rows of the committed records: read from disk if records and package are unchanged, else judged now."""
     path = _path()
     with contextlib.suppress(OSError, ValueError, KeyError, files.RecordError):  # it was edited, or there is none
-        return files.content_of(path.read_text(encoding="utf-8"), str(path))["rows"]
+        return _read(*files.stamped(path))
     if _judge is None:
         raise RuntimeError("nothing knows the claims yet: import book.chapters first")
     found = _judge(paths.COMMITTED)
     with contextlib.suppress(OSError):  # a folder that cannot be written costs time, no result
         _write(path, found)
     return found
+
+
+@lru_cache(1)  # a page asks for dozens of claims
+def _read(path: Path, *_stamp: int) -> list[dict]:
+    return files.content_of(path.read_text(encoding="utf-8"), str(path))["rows"]
 
 
 def digest(records: Path, *packages: Path) -> str:
