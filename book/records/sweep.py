@@ -295,7 +295,7 @@ class Clock:
         plan, kind = block.plan, resolve_device(self.device).type
         if self.recorded is None:
             seconds = dict[tuple, list[float]]()
-            for record in self.store.neighbours(block.specs[0]):
+            for record in self.store.beside(block.specs[0]):
                 # one that continued on another device has the seconds of both
                 if record.content["environment"]["division"]["device"] == kind and record.steps:
                     seconds.setdefault(plan.size(record.spec), []).append(60 * record.minutes / record.steps)
