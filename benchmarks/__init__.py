@@ -55,7 +55,7 @@ def run(
     name = machine(device)
     if keep:
         path = result_file(part, name)
-        before = json.loads(path.read_text()) if path.exists() else {}
+        before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         kept = before if before.get("machine") == name else {}
         if lost := sorted(before.keys() - kept.keys() - {"machine", part}):
             print(f"{path.name} loses {', '.join(lost)}, measured on {before.get('machine')}", file=sys.stderr)
@@ -79,7 +79,7 @@ def machine(device: torch.device) -> str:
         core = torch.cuda.get_device_name()
     else:
         information = Path("/proc/cpuinfo")
-        lines = information.read_text().splitlines() if information.exists() else []
+        lines = information.read_text(encoding="utf-8").splitlines() if information.exists() else []
         model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "")
         core = f"{model or platform.processor()}, {torch.get_num_threads()} threads"
         core += f", {torch.backends.cpu.get_cpu_capability()}"

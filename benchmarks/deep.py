@@ -130,7 +130,7 @@ def peak_of(work, device: torch.device) -> int:
         allowed = _status("VmSize") + LIMIT
         resource.setrlimit(resource.RLIMIT_AS, (allowed, resource.getrlimit(resource.RLIMIT_AS)[1]))
         before = _status("VmRSS")
-        Path("/proc/self/clear_refs").write_text("5")  # the peak starts again from what is resident
+        Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # the peak starts again from what is resident
         kept = work()
         peak = _status("VmHWM")
     else:
@@ -143,7 +143,9 @@ def peak_of(work, device: torch.device) -> int:
 
 
 def _status(key: str) -> int:
-    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(key))
+    line = next(
+        line for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines() if line.startswith(key)
+    )
     return 1024 * int(line.split()[1])
 
 

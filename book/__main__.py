@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     add = command("check", _check, text, "device", "folder")
     add("claim", nargs="?", help="its id; by default a claim that needs no images")
     actions = ("list", "show", "verify", "replay", "pack", "migrate", "export", "derive")
-    text = f"{', '.join(actions[:-1])} or derive from the committed records"
+    text = f"{', '.join(actions[:-1])} or derive, from the committed records or another folder"
     add = command("records", _records, text, "records", "folder", "device")
     add("action", choices=actions, nargs="?", default="list")
     text = (
@@ -99,9 +99,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--precision", help="fp32 or float64; only the study's own precision, the default, is judged")
     add("--scheduler", type=_address, help="address of a Dask scheduler, tcp://...")
     add("--workers", type=_count, help="start a local Dask cluster with this many processes")
-    text = "remove what interrupted work left: locks, cut files, copies of failed chapters"
+    text = "say what can be made again, the cache (live runs, checkpoints) and the built site; --all removes it"
     add = command("clean", _clean, text, "records")
-    add("--all", action="store_true", help="the cache (live runs, checkpoints) and the built site, too")
+    add("--all", action="store_true", help="remove it")
     text = "measure speed or precision on this machine, compared with the usual methods"
     add = command("bench", _bench, text, "device")
     parts = ("train", "mahalanobis", "geometry", "diagnosis", "equivalence")

@@ -11,8 +11,8 @@ NOTEBOOKS = tuple(Path(__file__).resolve().parents[1] / name for name in ("noteb
 def given(path: str | Path) -> Path:
     """The folder that was named. A leading ~ is the home folder.
 
-    A kernel works in the folder of its notebook, whether `support run`, papermill or JupyterLab started it. There a
-    relative folder is taken from where the command was given: from BOOK_FROM, which `support run` sets, or else from
+    A kernel works in the folder of its notebook, whether `python -m book run`, papermill or JupyterLab started it.
+    There a relative folder is taken from where the command was given: from BOOK_FROM, which `run` sets, or else from
     the folder of the shell, PWD.
     """
     path = Path(path).expanduser()

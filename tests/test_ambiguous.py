@@ -9,6 +9,7 @@ from matplotlib import pyplot
 from book import chapters
 from book.chapters.volume_element import ambiguity, ambiguous, derived, pictures
 from book.claims.rules import Arm
+from book.records.store import Store
 from support.networks.autoencoder import Autoencoder
 from support.networks.tasks import task
 
@@ -118,9 +119,8 @@ def test_the_effect_is_in_sds_among_images():
     assert wide["matched SD"].tolist() == pytest.approx([2] * 5)
 
 
-def test_without_a_table_nothing_is_judged(monkeypatch, tmp_path):
-    monkeypatch.setattr(ambiguity.derived, "path", lambda name: tmp_path / name)
-    rows = chapters.ledger([], ids=("RG-6-a", "OWN-5-d", "OWN-5-e", "OWN-5-f"))
+def test_without_a_table_nothing_is_judged(tmp_path):
+    rows = chapters.ledger(Store(tmp_path), ids=("RG-6-a", "OWN-5-d", "OWN-5-e", "OWN-5-f"))
     assert {row["verdict"] for row in rows} == {"untested"} and len(rows) == 4
 
 

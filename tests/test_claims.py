@@ -290,6 +290,18 @@ def test_kept_rows_belong_to_the_names_of_the_chapters(tmp_path, monkeypatch):
     assert kept.digest(tmp_path, tmp_path) != before
 
 
+def test_kept_rows_belong_to_the_libraries_that_judge(tmp_path, monkeypatch):
+    seen, installed = [kept.digest(tmp_path, tmp_path)], kept.importlib.metadata.version
+    for newer in ("numpy", "pandas", "scipy", "torch"):
+        monkeypatch.setattr(
+            kept.importlib.metadata, "version", lambda name, newer=newer: "0" if name == newer else installed(name)
+        )
+        kept._digest.cache_clear()
+        seen.append(kept.digest(tmp_path, tmp_path))
+    assert len({*seen}) == 5
+    kept._digest.cache_clear()
+
+
 def test_kept_rows_belong_to_the_code_of_both_packages(tmp_path):
     """Rules evaluate formulas of `support`, too."""
     assert [package.relative_to(paths.HERE).as_posix() for package in kept.PACKAGES] == ["support", "book"]
@@ -300,7 +312,9 @@ def test_kept_rows_belong_to_the_code_of_both_packages(tmp_path):
         (package / "formulas.py").write_text("x = 1")
         seen.append(kept.digest(tmp_path / "records", *packages))
     (packages[0] / "formulas.py").rename(packages[0] / "other.py")
-    assert len({*seen, kept.digest(tmp_path / "records", *packages)}) == 4
+    seen.append(kept.digest(tmp_path / "records", *packages))
+    (packages[0] / "unit.c").write_text("int x;")
+    assert len({*seen, kept.digest(tmp_path / "records", *packages)}) == 5
 
 
 def test_kept_rows_are_read_without_torch(tmp_path):

@@ -178,3 +178,5 @@ def test_labels_keep_their_order_and_their_distance():
     np.testing.assert_allclose(found[[1, 3]], [0, 40])
     np.testing.assert_allclose(found[[0, 2]].mean(), 5.25)
     np.testing.assert_allclose(figures.labels_apart([0.0, 1.0], least=2), [-0.5, 1.5])  # no farther than they must
+    many = figures.labels_apart(np.zeros(30), least=1)
+    np.testing.assert_allclose(np.sort(many), np.arange(30) - 14.5)

@@ -1,11 +1,10 @@
-"""What a new user stumbled over: relative folders, names of options, slow answers, leftovers, obscure messages."""
+"""What a new user stumbled over: relative folders, names of options, slow answers, cleaning, obscure messages."""
 
 import json
 import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -149,96 +148,56 @@ def test_the_list_is_filtered_by_text(store, capsys):
     assert len(lines) == 3 and all("ReLU2" in line for line in lines[1:])
 
 
-# -- leftovers ----------------------------------------------------------------------------------------------------
+# -- cleaning -----------------------------------------------------------------------------------------------------
 
 
-BLOCKS = [f"{number:016x}" for number in range(3)]
+BLOCK = f"{2:016x}"
 
 
 @pytest.fixture
-def left(store, tmp_path, monkeypatch):
-    """A cache of the book, a root and records with leftovers, and what must stay."""
+def made(store, tmp_path):
+    """A cache of the book, a root and records."""
     root, cache = tmp_path / "root", tmp_path / "cache"
     paths.own(cache)
-    cut = [
-        cache / "checkpoints" / f"{BLOCKS[0]}.claim",
-        cache / "checkpoints" / f"{BLOCKS[1]}.writing",
-        root / "build" / "runs" / "scale=smoke" / "01.running",
-        next(iter(store)).path.with_name(".runs-01234567.jsonl.gz.123"),
-        next(iter(store)).path.with_name("arrays-2d711642.npz"),  # of "x", as its name says
-        cache / "records" / ("0" * 16) / "classifier" / "digits" / ".runs-01234567.jsonl.gz.123",
-    ]
-    stays = [
-        cache / "checkpoints" / f"{BLOCKS[2]}.claim",
-        cache / "checkpoints" / f"{BLOCKS[2]}.safetensors",
+    for path in (
+        cache / "checkpoints" / f"{BLOCK}.claim",
+        cache / "checkpoints" / f"{BLOCK}.safetensors",
         cache / "records" / "classifier" / "digits" / "new.npz",
         root / "build" / "runs" / "scale=smoke" / "01.ipynb",
-    ]
-    for path in (*cut, *stays):
+    ):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("x")
-    monkeypatch.setattr(clean, "AGE", -1)  # as if these files were old
-    return cut, stays, {"records": store.roots[0], "cache": cache, "root": root}
+        path.write_text("x" * 50_000)
+    return {"records": store.roots[0], "cache": cache, "root": root}
 
 
-def test_clean_removes_leftovers_and_nothing_else(left, store, capsys):
-    cut, stays, where = left
-    clean.clean(**where)
-    assert not any(path.exists() for path in cut) and all(path.exists() for path in stays)
+def test_clean_alone_says_in_a_line_what_all_of_it_would_remove(made, capsys):
+    def there() -> set:
+        return {path for folder in made.values() for path in folder.rglob("*")}
+
+    before = there()
+    clean.clean(**made)
+    assert there() == before
+    names = [made["root"] / "build" / "runs", made["cache"] / "checkpoints", made["cache"] / "records"]
+    assert capsys.readouterr().out == f"--all would remove: {', '.join(map(str, names))} (0.2 MB)\n"
+
+
+def test_clean_all_removes_the_cache_and_the_site_but_no_record(made, store, capsys):
+    clean.clean(everything=True, **made)
+    said = capsys.readouterr().out
+    assert said.startswith("removed: ") and said.endswith("(0.2 MB)\n") and said.count("\n") == 1
+    assert not made["cache"].exists() and not (made["root"] / "build").exists()
     assert store.verify() == {} and len(list(store)) == 4
-    assert capsys.readouterr().out.startswith("removed: 6 items")
+    clean.clean(**made)
+    assert capsys.readouterr().out == "--all would remove: nothing (0.0 MB)\n"
 
 
-def test_what_may_still_be_written_or_copied_stays(left, monkeypatch):
-    """A file that was copied a moment ago may look old: it keeps the time at which its original was written."""
-    cut, stays, where = left
-    for path in (*cut, *stays):
-        os.utime(path, (time.time() - 7200,) * 2)
-    monkeypatch.undo()
-    clean.clean(**where)
-    assert [path.exists() for path in cut] == [
-        False,
-        True,
-        True,
-        True,
-        True,
-        True,
-    ]  # a lock that nobody holds has no age
-
-
-def test_what_an_hour_ago_was_cut_short_is_a_leftover(left, monkeypatch):
-    cut, _, where = left
-    monkeypatch.undo()
-    now = time.time()
-    for later, left_over in ((3500, 5), (3700, 0)):
-        monkeypatch.setattr(clean.time, "time", lambda later=later: now + later)
-        clean.clean(**where)
-        assert sum(path.exists() for path in cut) == left_over
-
-
-def test_clean_all_removes_the_cache_and_the_site_but_no_record(left, store, capsys):
-    _, _, where = left
-    size = sum(
-        path.stat().st_size
-        for path in (*(where["cache"] / "checkpoints").rglob("*"), *(where["cache"] / "records").rglob("*"))
-        if path.is_file()
-    )
-    built = sum(path.stat().st_size for path in (where["root"] / "build").rglob("*") if path.is_file())
-    leftovers = sum(path.stat().st_size for path in left[0] if path.is_relative_to(where["records"]))
-    clean.clean(everything=True, **where)
-    assert capsys.readouterr().out == f"removed: 5 items, {(size + built + leftovers) / 1e6:.1f} MB\n"
-    assert not where["cache"].exists() and not (where["root"] / "build").exists()
-    assert store.verify() == {} and len(list(store)) == 4
-
-
-def test_clean_all_is_refused_while_a_sweep_runs(left, monkeypatch):
-    _, stays, where = left
-    monkeypatch.setattr(sweep, "CACHE", where["cache"])
-    checkpoint = where["cache"] / "checkpoints" / f"{BLOCKS[2]}.safetensors"
+def test_clean_all_is_refused_while_a_sweep_runs(made, monkeypatch):
+    monkeypatch.setattr(sweep, "CACHE", made["cache"])
+    checkpoint = made["cache"] / "checkpoints" / f"{BLOCK}.safetensors"
     block = SimpleNamespace(checkpoint=checkpoint, plan=SimpleNamespace(name="x"))
     with sweep._claimed(block), pytest.raises(ValueError, match="a sweep is running: .*2.claim is locked"):
-        clean.clean(everything=True, **where)
-    assert all(path.exists() for path in stays)
+        clean.clean(everything=True, **made)
+    assert checkpoint.exists() and (made["root"] / "build" / "runs").exists()
 
 
 FOREIGN = [
@@ -277,32 +236,29 @@ def foreign(tmp_path):
 
 @pytest.mark.parametrize("everything", [False, True])
 @pytest.mark.parametrize("part", ["records", "cache", "root"])
-def test_clean_removes_nothing_of_the_reader(left, foreign, monkeypatch, everything, part):
+def test_clean_removes_nothing_of_the_reader(made, foreign, everything, part):
     """Whichever folder is the reader's, and although the book has used it as its cache meanwhile."""
-    _, _, where = left
     paths.own(foreign)
     kept._write(foreign / "ledger" / f"{'0' * 32}.json", [])
-    clean.clean(everything, **where | {part: foreign})
+    clean.clean(everything, **made | {part: foreign})
     assert {path for path in FOREIGN if (foreign / path).read_text() == "mine"} == {*FOREIGN}
 
 
-def test_clean_all_leaves_what_lies_beside_its_own_folders_and_behind_links(left, foreign):
-    _, _, where = left
-    for folder in (where["cache"], where["root"] / "build"):
+def test_clean_all_leaves_what_lies_beside_its_own_folders_and_behind_links(made, foreign):
+    for folder in (made["cache"], made["root"] / "build"):
         (folder / "mine").mkdir()
         (folder / "mine" / "notes").write_text("mine")
-    (where["cache"] / "records-with-weights").symlink_to(foreign)
-    clean.clean(everything=True, **where)
-    assert sorted(path.name for path in where["cache"].iterdir()) == [paths.TAG, "mine", "records-with-weights"]
-    assert [path.name for path in (where["root"] / "build").iterdir()] == ["mine"]
+    (made["cache"] / "records-with-weights").symlink_to(foreign)
+    clean.clean(everything=True, **made)
+    assert sorted(path.name for path in made["cache"].iterdir()) == [paths.TAG, "mine", "records-with-weights"]
+    assert [path.name for path in (made["root"] / "build").iterdir()] == ["mine"]
     assert all((foreign / path).exists() for path in FOREIGN)
 
 
-def test_clean_all_keeps_the_records_that_it_was_asked_about(left, store):
-    _, _, where = left
-    own = where["cache"] / "records"
-    clean.clean(everything=True, records=own, cache=where["cache"], root=where["root"])
-    assert own.exists() and not (where["cache"] / "checkpoints").exists()
+def test_clean_all_keeps_the_records_that_it_was_asked_about(made):
+    own = made["cache"] / "records"
+    clean.clean(everything=True, records=own, cache=made["cache"], root=made["root"])
+    assert own.exists() and not (made["cache"] / "checkpoints").exists()
 
 
 def test_every_folder_of_the_cache_is_one_that_clean_knows():

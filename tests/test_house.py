@@ -52,6 +52,26 @@ def faults(root: Path) -> list[str]:
     return found
 
 
+def unnamed(text: str) -> list[str]:
+    """Reads and writes of text in the encoding of the system, and forms of dates that Windows does not know."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            places = {"read_text": 1, "write_text": 2}.get(node.func.attr)
+            if places and len(node.args) < places and "encoding" not in [k.arg for k in node.keywords]:
+                found.append(ast.unparse(node))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search("%-[dmHIMSjy]", node.value):
+            found.append(node.value)
+    return found
+
+
+def test_texts_have_an_encoding_and_dates_are_written_on_every_system():
+    planted = "p.read_text(); p.write_text(x); f'{day:%-d %B}'; p.read_text('utf-8'); p.write_text(x, 'utf-8')"
+    assert unnamed(planted) == ["p.read_text()", "p.write_text(x)", "%-d %B"]
+    paths = [path for room in ("support", "book", "benchmarks") for path in (ROOT / room).rglob("*.py")]
+    assert {str(p): wrong for p in paths if (wrong := unnamed(p.read_text(encoding="utf-8")))} == {}
+
+
 def test_every_import_runs_downwards():
     assert faults(ROOT) == []
 

@@ -17,7 +17,9 @@ from book.claims import statistics
 from book.claims.judge import judged
 from book.measures import feature_machines
 from book.measures.feature_machines import ROUNDS, USUAL, Variant
+from book.measures.tables import Tables
 from book.records import derived as evidence_derived
+from book.records.store import Store
 from support.geometry import kernel_metric
 
 RNG = np.random.default_rng(0)
@@ -388,23 +390,28 @@ def test_splits_that_share_training_data_have_the_wider_interval_and_repetitions
     assert shared.times == disjoint.times == math.inf
 
 
-def test_rows_of_a_unit_are_averaged_and_missing_contrasts_left_out(monkeypatch):
+def made(rows) -> Tables:
+    """Tables whose derived tables all have these rows."""
+    rows = pd.DataFrame(rows)
+    tables = Tables([], {})
+    tables.derived = lambda name, **where: rows[(rows[[*where]] == pd.Series(where)).all(axis=1)]
+    return tables
+
+
+def test_rows_of_a_unit_are_averaged_and_missing_contrasts_left_out():
     rows = {"data": "iris", "repetition": 0, "fold": [0, 0, 1, 1], "plain": [1.0, 3.0, 5.0, 7.0], "contrast": np.nan}
-    monkeypatch.setattr(claims.derived, "table", lambda name: pd.DataFrame(rows))
-    iris, *_ = claims.machines()
+    iris, *_ = claims.machines(made(rows))
     assert iris.table["plain"].tolist() == [2.0, 6.0] and iris.table["contrast"].isna().all()
 
 
-def test_without_a_table_nothing_is_judged(monkeypatch, tmp_path):
-    monkeypatch.setattr(claims.derived, "path", lambda name: tmp_path / name)
-    rows = [row for row in chapters.ledger([], "11_kernels") if row["arms"][0]["name"] != "formulas"]
+def test_without_a_table_nothing_is_judged(tmp_path):
+    rows = [row for row in chapters.ledger(Store(tmp_path), "11_kernels") if row["arms"][0]["name"] != "formulas"]
     assert {row["verdict"] for row in rows} == {"untested"} and len(rows) == 17
 
 
-def test_arms_read_their_rows(monkeypatch):
+def test_arms_read_their_rows():
     rows = pd.DataFrame({"data": ["toy", "toy", "digits"], "start": ["usual start"] * 3, "block": [0, 1, 0]})
-    monkeypatch.setattr(claims.derived, "table", lambda name: rows)
-    toy, digits = claims.metrics(("toy", "digits"), ("usual start",))(None)
+    toy, digits = claims.metrics(("toy", "digits"), ("usual start",))(made(rows))
     assert (toy.name, len(toy.table), len(digits.table)) == ("toy", 2, 1)
     assert toy.command.endswith("derive kernel-metrics") and len(toy.runs) == 0
 
@@ -470,11 +477,10 @@ def test_the_table_of_settings_has_a_row_for_each_block(monkeypatch):
     assert len(table) == 2 * derived.BLOCKS["digits"] and table["last"].between(0, 20).all()
 
 
-def test_mnist_arms_compare_the_first_round_with_the_last(monkeypatch):
+def test_mnist_arms_compare_the_first_round_with_the_last():
     rows = [{"data": "MNIST, 300 images", "block": b, "round": r, "error": 10.0 + r + b} for b in (0, 1)
             for r in range(ROUNDS + 1)]  # fmt: skip
-    monkeypatch.setattr(claims.derived, "table", lambda name: pd.DataFrame(rows))
-    small, large = claims.rounds(None)
+    small, large = claims.rounds(made(rows))
     assert (len(small.table), len(large.table), small.factors) == (2, 0, {"images": "300"})
     found = judged(CLAIMS["KER-4-b"].parts, small.table)
     assert found.value == ROUNDS and found.state == "holds"

@@ -138,7 +138,7 @@ publish._papermill(publish.ROOT / "a.ipynb", publish.ROOT / "out" / "a.ipynb", "
 
 @pytest.mark.slow
 def test_a_killed_run_leaves_no_kernel_behind(tmp_path):
-    """`support run` executes a chapter in other processes, which would train on for hours."""
+    """`python -m book run` executes a chapter in other processes, which would train on for hours."""
     cell = f"import os, time\nopen({str(tmp_path / 'kernel')!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)"
     nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)]), tmp_path / "a.ipynb")
     running = subprocess.Popen([sys.executable, "-c", EXECUTES, str(tmp_path)])

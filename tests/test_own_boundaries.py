@@ -138,13 +138,15 @@ def table(*rows):
     return made.assign(**{name: 0.0 for name in own_boundaries.NUMBERS if name != "interpolated"})
 
 
-def test_before_training_every_pair_counts_once_and_networks_need_enough_of_them(monkeypatch):
+def test_before_training_every_pair_counts_once_and_networks_need_enough_of_them():
     rows = table((1, 6, 0.5), (1, 12, 0.2), (1, 0, None), (2, 4, 0.3), (2, 3, 0.3), (3, 8, -1.0))
-    monkeypatch.setattr(derived, "rows", lambda name, study, **_: rows if study == "one" else rows[:0])
-    assert own_boundaries.before_training("t", "one", "random")["interpolated"].to_dict() == pytest.approx(
-        {1: 0.3, 3: -1.0}
-    )
-    assert own_boundaries.before_training("t", "other", "random").empty
+
+    def read(name, study, classifier):
+        return rows if study == "one" else rows[:0]
+
+    found = own_boundaries.before_training("t", "one", "random", read)
+    assert found["interpolated"].to_dict() == pytest.approx({1: 0.3, 3: -1.0})
+    assert own_boundaries.before_training("t", "other", "random", read).empty
 
 
 def trained(across, t, ends=(0.0, 0.0)):
@@ -156,12 +158,13 @@ def trained(across, t, ends=(0.0, 0.0)):
     return SimpleNamespace(arrays=arrays, spec=replace(SPEC))
 
 
-def test_after_training_only_boundaries_in_the_middle_half_count(monkeypatch):
+def test_after_training_only_boundaries_in_the_middle_half_count(monkeypatch, tmp_path):
     t = [0.1, 0.9, *[0.5] * 8]
     found = own_boundaries.after_training({4: trained([9, 9, *[2] * 8], t), 5: trained([1] * 10, [0.1] * 10)})
     assert found["interpolated"].to_dict() == pytest.approx({4: 1.0})  # two outputs
     assert found.loc[4, "off_middle"] == 0
     rows = table((4, 8, 0.25), (5, 8, 0.25))
-    monkeypatch.setattr(derived, "rows", lambda name, **_: rows)
+    monkeypatch.setattr(derived, "COMMITTED", tmp_path)
+    derived.make("t", lambda: (rows, []))
     gained = own_boundaries.gains({4: trained([2] * 8, [0.5] * 8)}, "t", "one", "random")
     assert gained["interpolated"].to_dict() == pytest.approx({4: 0.75})

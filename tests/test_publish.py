@@ -123,7 +123,7 @@ def test_fingerprint_sees_source_package_records_parameters_and_versions(tree, m
     (root / "records").mkdir()
     (root / "records" / "a.json").write_text("{}")
     seen.append(publish.fingerprint(path, {}))
-    for name in ("style.css", "book.mplstyle", "printed.json"):  # what the package reads besides its code
+    for name in ("style.css", "book.mplstyle", "printed.json", "unit.c"):  # what the package reads besides its code
         (root / "support" / name).write_text("{}")
         seen.append(publish.fingerprint(path, {}))
     tree("2")

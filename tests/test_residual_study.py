@@ -319,7 +319,7 @@ def test_the_rules_about_more_planes_have_every_outcome(claim_id, changes, wante
 def untrained_contrasts(monkeypatch, **of_classifier):
     """Gives untrained networks, `seeds` of them, these contrasts at boundaries of their own."""
 
-    def before_training(table, study, classifier):
+    def before_training(table, study, classifier, rows_of):
         mean, seeds = of_classifier.get(classifier, (0.0, ()))
         values = [mean + 0.01 * (-1) ** seed for seed in seeds]
         return pd.DataFrame({name: values for name in own_boundaries.NUMBERS}, index=list(seeds))

@@ -30,6 +30,7 @@ from support.networks import sources
 from support.networks.data import load
 from support.progress import Progress
 from support.training import checkpoints
+from support.training.classifiers.stack import Stack
 from support.training.loop import Stopped
 from support.training.specs import digest
 
@@ -301,7 +302,7 @@ def test_a_block_that_another_process_trains_is_passed_over(store, dataset, caps
     assert sweep.sweep(PLAN, store) == 0  # the claim ended with its holder
 
 
-@pytest.mark.parametrize("other", ["no tensors", "other shapes"])
+@pytest.mark.parametrize("other", ["no tensors", "other shapes", "no division", "another division"])
 def test_a_checkpoint_of_another_layout_is_set_aside_and_training_begins_again(store, dataset, other, capsys):
     block = replace(PLAN, steps=5).blocks(dataset)[0]
     with pytest.raises(Stopped):
@@ -310,9 +311,33 @@ def test_a_checkpoint_of_another_layout_is_set_aside_and_training_begins_again(s
     saved = checkpoints.read(block.checkpoint, identity)
     few = {n: t for n, t in saved.tensors.items() if n.startswith(("curves.", "kept"))}
     wide = {n: t if n in few else torch.cat([t, t]) for n, t in saved.tensors.items()}
-    checkpoints.write(block.checkpoint, identity, saved.note, {"no tensors": few, "other shapes": wide}[other])
+    tensors = {"no tensors": few, "other shapes": wide}.get(other, saved.tensors)
+    division = {"no division": {}, "another division": {"division": {"device": "cpu"}}}.get(other)
+    note = saved.note if division is None else {n: e for n, e in saved.note.items() if n != "division"} | division
+    checkpoints.write(block.checkpoint, identity, note, tensors)
     assert len(run_block(block, dataset, store)) == 4 and store.verify() == {}
     assert "set aside: " in capsys.readouterr().out and len(list(block.checkpoint.parent.glob("*.other"))) == 2
+
+
+@pytest.mark.parametrize(
+    "error", [KeyError("losses"), RuntimeError("The size of tensor a (3) must match"), TypeError()]
+)
+def test_an_error_after_the_last_step_leaves_the_checkpoint(store, dataset, monkeypatch, error):
+    block = replace(PLAN, steps=5).blocks(dataset)[0]
+    with pytest.raises(Stopped):
+        run_block(block, dataset, store, minutes=0)
+    before = block.checkpoint.read_bytes()
+    measure = Stack.measure
+
+    def look(self, moments):
+        if moments:
+            raise error
+        return measure(self, moments)
+
+    monkeypatch.setattr(Stack, "measure", look)
+    with pytest.raises(type(error)):
+        run_block(block, dataset, store)
+    assert block.checkpoint.read_bytes() == before and not list(block.checkpoint.parent.glob("*.other"))
 
 
 def test_an_error_of_the_trainer_leaves_the_checkpoint(store, dataset, monkeypatch):
@@ -373,12 +398,20 @@ def test_a_study_goes_on_from_its_checkpoint_whatever_the_code(dataset, monkeypa
 def test_every_file_that_makes_runs_is_part_of_their_code(tmp_path, monkeypatch):
     monkeypatch.setattr(sweep, "HERE", tmp_path)
     seen = [sweep.code.__wrapped__()]
-    for name in ("support/training/loop.py", "support/activations.py", "book/chapters/kernels/study.py"):
+    inside = ("training/loop.py", "activations.py", "training/classifiers/amx.c")
+    for name in (
+        *(f"support/{one}" for one in inside),
+        "book/chapters/kernels/study.py",
+        "book/measures/residual/survey.py",
+    ):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         for text in ("1", "2"):
             path.write_text(text)
             seen.append(sweep.code.__wrapped__())
+    (tmp_path / "book/measures/notes.txt").write_text("no code")
+    (tmp_path / "book/chapters/kernels/claims.py").write_text("judges, and makes no run")
+    assert sweep.code.__wrapped__() == seen[-1]
     monkeypatch.setattr(sweep.importlib.metadata, "version", lambda name: "0")
     assert len({*seen, sweep.code.__wrapped__()}) == len(seen) + 1
 

@@ -427,6 +427,8 @@ def test_rows_are_kept_until_a_record_or_the_package_changes(tmp_path, monkeypat
     assert rows() == [{"id": 5}]
     entry.write_text(entry.read_text().replace('"id": 5', '"id": 9'))
     assert rows() == [{"id": 6}] == rows()
+    monkeypatch.setattr(kept.files, "content_of", lambda *_: pytest.fail("it was read again"))
+    assert rows() == [{"id": 6}]
 
 
 # -- cards --------------------------------------------------------------------------------------------------------

@@ -107,13 +107,13 @@ def derived() -> dict:
     return own | {"error-rates": error_rates}
 
 
-def error_rates():
+def error_rates(store):
     """How often each rule of the ledger errs, by simulation (`book.claims.error_rates`)."""
     from book.claims.error_rates import simulated
     from book.measures.tables import Tables
-    from book.records.store import Store
 
-    return simulated([c for several in claims().values() for c in several], ledger(), Tables(Store(), studies())), []
+    every = [claim for several in claims().values() for claim in several]
+    return simulated(every, ledger(store), Tables(store, studies(), store.roots[0])), []
 
 
 def claims() -> dict[str, list]:
@@ -132,8 +132,9 @@ def ledger(
 ) -> list[dict]:
     """The rows of the ledger (`book.claims.judge.judge`), in the order of the chapters.
 
-    records: by default the committed ones, whose rows are kept until a record or the package changes. notebook: the
-    name of a chapter's notebook; only its claims are judged. ids: only these claims are judged.
+    records: by default the committed ones, whose rows are kept until a record or the package changes; with a store
+    come the derived tables of its first folder. notebook: the name of a chapter's notebook; only its claims are
+    judged. ids: only these claims are judged.
     """
     if records is None and (ids is None or kept.known()):
         return [
@@ -141,12 +142,10 @@ def ledger(
         ]
     from book.claims.judge import judge
     from book.measures.tables import Tables
+    from book.records.store import Store
 
-    if records is None:
-        from book.records.store import Store
-
-        records = Store()
-    frames = Tables(list(records), studies())
+    records = Store() if records is None else records
+    frames = Tables(list(records), studies(), records.roots[0] if isinstance(records, Store) else None)
     asked = {name: several for name, several in claims().items() if notebook in (None, name)}
     return [
         judge(claim, frames, name)

@@ -372,11 +372,15 @@ def _training(row: dict) -> str:
     """How to train the runs of a claim again; of one that waits for its runs the command, and of formulas nothing."""
     if not row["record"]:
         return f"<b>Command:</b> <code>{_text(row['command'])}</code>." if row["evidence"] else ""
-    again = "; ".join(dict.fromkeys(f"{command} --records mine" for command in row["command"].split("; ")))
+    # a claim whose command derives a table names the studies behind it as its evidence alone
+    studies = re.findall(r"(?:^|, )study ([\w.-]+)", row["evidence"])
+    commands = [*(f"python -m book sweep {study}" for study in studies), *row["command"].split("; ")]
+    again = "; ".join(dict.fromkeys(f"{command} --records mine" for command in commands))
     return (
         f"<b>Train the studies again</b>, with the same seeds, into a new folder: <code>{_text(again)}</code>. "
         f"This claim uses {len(row['record']):,} of their runs, with {lasting(row['minutes'])} of training. "
-        f"<code>python -m book claims {row['id']} --records mine</code> judges it on yours."
+        f"<code>python -m book claims {row['id']} --records mine</code> judges it on yours, or names "
+        "a table that must be derived first."
     )
 
 

@@ -4,10 +4,10 @@ For every arm of the ledger that has an interval, the experiment is repeated wit
 with the spread that they had: normal values for a mean or an SD, yes or no for a share. The true effect is put on the
 rule's line, at what the paper prints (where it prints it), and at no effect: a difference of 0, or equal SDs. Of
 claims with several parts it is the part that the arm reports. A premise is taken as met. Left out are units that
-share training data, rank correlations, parts that one case refutes, and arms whose values are all alike, so that
-their spread is not known. Means are judged by Student's interval alone; the bootstrap's, used from ten values on if
-it is wider, can only turn a verdict into "unclear". One of several looks is taken at the first step of Holm's
-correction, as if no other decided.
+share training data, means whose interval over pairs of images is wider than that over networks, rank correlations,
+parts that one case refutes, and arms whose values are all alike, so that their spread is not known. Means are judged
+by Student's interval alone; the bootstrap's, used from ten values on if it is wider, can only turn a verdict into
+"unclear". One of several looks is taken at the first step of Holm's correction, as if no other decided.
 """
 
 import math
@@ -19,6 +19,7 @@ import pandas as pd
 from scipy import stats
 
 from book.claims import statistics
+from book.claims.findings import finding, values_of
 from book.claims.rules import Arm, Claim, Part
 
 DRAWS = 100_000  # repetitions of a mean
@@ -28,34 +29,42 @@ SLOW_DRAWS = 400  # of a ratio of SDs, whose interval is a bootstrap's
 def simulated(claims: Iterable[Claim], rows: Sequence[dict], tables: Any = None) -> pd.DataFrame:
     """A row for each claim, arm and true effect: in how many percent of the repetitions it holds, and fails.
 
-    rows: the ledger, whose arms give n, level and spread. tables: from which claims take their arms.
+    rows: the ledger, whose arms say which part is reported. tables: from which claims take their arms.
     """
     by_id = {row["id"]: row for row in rows}
     results = []
     for claim in claims:
         arms = by_id[claim.id]["arms"] if not claim.check else []
-        made = {arm.name: arm for arm in claim.arms(tables)}
-        for arm in arms:
-            if arm["state"] == "void" or None in (arm["value"], arm["low"], arm["high"]) or arm["n"] < 2:
+        asked = [a for a in arms if a["state"] != "void" and None not in (a["value"], a["low"], a["high"])]
+        every = [arm.since(claim.from_seed) for arm in claim.arms(tables) if arm.judges] if asked else []
+        made = {arm.name: arm for arm in every}
+        for arm in asked:
+            part, values = _reported(claim, made[arm["name"]], arm)
+            n, alike = len(values), arm["low"] == arm["high"]
+            if part is None or n < 2 or alike or made[arm["name"]].shared or part.estimate in ("never", "rank"):
                 continue
-            of = made.get(arm["name"], Arm(arm["name"], pd.DataFrame(), {}))
-            part = _reported(claim, of, arm)
-            if part is None or arm["low"] == arm["high"] or of.shared or part.estimate in ("never", "rank"):
-                continue
-            for effect, value in effects(part, arm).items():
-                holds, fails = rates(part, arm, value, looks=len(arms) if claim.looks else 1)
+            # of a difference from a printed mean, the error of both; Student's or Welch's interval has it
+            reach = stats.t.ppf(1 - part.error / 2, n - 1) / math.sqrt(n)
+            spread = float(values.std(ddof=1)) if part.estimate == "mean" else (arm["high"] - arm["low"]) / 2 / reach
+            for effect, value in effects(part).items():
+                holds, fails = rates(part, n, spread, value, looks=len(arms) if claim.looks else 1)
                 shares = round(100 * holds), round(100 * fails)
-                results.append([claim.id, arm["name"], arm["n"], effect, value, *shares])
+                results.append([claim.id, arm["name"], n, effect, value, *shares])
     return pd.DataFrame(results, columns=["claim", "arm", "n", "effect", "value", "holds (%)", "fails (%)"])
 
 
-def _reported(claim: Claim, of: Arm, arm: dict) -> Part | None:
-    """The part with the unit and the line of the arm of the ledger; None where that reports none."""
+def _reported(claim: Claim, of: Arm, arm: dict) -> tuple[Part | None, np.ndarray]:
+    """The part whose numbers the arm of the ledger has, with its values; None where pairs of images decide these."""
     parts = claim.parts(of) if callable(claim.parts) else claim.parts
-    return next((p for p in parts if (p.unit, p.threshold) == (arm["unit"], arm["threshold"])), None)
+    for part in parts:
+        for _, rows in of.table.groupby(level=part.over, observed=True) if part.over else [("", of.table)]:
+            found = finding(part, rows, shared=of.shared).row()
+            if all(found[key] == arm[key] for key in ("value", "low", "high", "unit", "threshold")):
+                return part, values_of(part, rows)
+    return None, np.empty(0)
 
 
-def effects(part: Part, arm: dict) -> dict[str, float]:
+def effects(part: Part) -> dict[str, float]:
     """The true values at which the part is tried: "line", "none" and, where the paper prints it, "printed"."""
     low, high = part.accepts
     values = {"line": float(low if math.isfinite(low) else high)}
@@ -68,22 +77,23 @@ def effects(part: Part, arm: dict) -> dict[str, float]:
     return values | ({} if math.isnan(part.printed) else {"printed": part.printed})
 
 
-def rates(part: Part, arm: dict, true: float, looks: int = 1) -> tuple[float, float]:
+def rates(part: Part, n: int, spread: float, true: float, looks: int = 1) -> tuple[float, float]:
     """The shares of repetitions in which the part holds, and fails, if the true value is `true`.
 
-    looks: the number of arms that share the error, if each of them decides.
+    n: units. spread: the SD of their values, which a share or an SD does not need. looks: the number of arms that
+    share the error, if each of them decides.
     """
-    low, high = _intervals(part, arm, true, 1 - part.error / looks)
+    low, high = _intervals(part, n, spread, true, 1 - part.error / looks)
     least, most = part.accepts
     inside, outside = (low > least) & (high < most), (high <= least) | (low >= most)
     weight = np.full(len(low), 1 / len(low))
     if part.estimate == "share":
-        weight = stats.binom.pmf(np.arange(arm["n"] + 1), arm["n"], true / part.how.get("whole", 1.0))
+        weight = stats.binom.pmf(np.arange(n + 1), n, true / part.how.get("whole", 1.0))
     return float(weight[inside].sum()), float(weight[outside].sum())
 
 
-def _intervals(part: Part, arm: dict, true: float, level: float) -> tuple[np.ndarray, np.ndarray]:
-    n, rng = arm["n"], np.random.default_rng(0)
+def _intervals(part: Part, n: int, spread: float, true: float, level: float) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
     if part.estimate == "share":
         whole = part.how.get("whole", 1.0)
         outcomes = [statistics.clopper_pearson(k, n, level, whole) for k in range(n + 1)]
@@ -97,8 +107,6 @@ def _intervals(part: Part, arm: dict, true: float, level: float) -> tuple[np.nda
         sd = true * np.sqrt(rng.chisquare(n - 1, DRAWS) / (n - 1))
         low, high = (sd * math.sqrt((n - 1) / stats.chi2.ppf((1 + s * level) / 2, n - 1)) for s in (1, -1))
         return low, high
-    reach = stats.t.ppf(1 - part.error / 2, n - 1) / math.sqrt(n)
-    spread = (arm["high"] - arm["low"]) / 2 / reach
     mean = true + spread / math.sqrt(n) * rng.standard_normal(DRAWS)
     half = (
         stats.t.ppf((1 + level) / 2, n - 1) / math.sqrt(n) * spread * np.sqrt(rng.chisquare(n - 1, DRAWS) / (n - 1))

@@ -171,10 +171,15 @@ def _wider(found: Estimate, part: Part, table: pd.DataFrame, pairs: pd.DataFrame
     return wider, f" (over networks{networks}, over {over.n} {what}{images})"
 
 
+def values_of(part: Part, table: pd.DataFrame) -> np.ndarray:
+    """The values of the units, (n,) or (n, columns), without those of units that have a NaN."""
+    values = np.asarray(part.values(table), float)
+    return values[~np.isnan(values) if values.ndim == 1 else ~np.isnan(values).any(1)]
+
+
 def finding(part: Part, table: pd.DataFrame, least: int = 1, shared: Shared = 0.0, parts: int = 1) -> Finding:
     """The finding of one part without its premises, as one of `parts` parts that share the error."""
-    values = np.asarray(part.values(table), float)
-    values = values[~np.isnan(values) if values.ndim == 1 else ~np.isnan(values).any(1)]
+    values = values_of(part, table)
     blank = Finding("unclear", "", unit=part.unit, threshold=part.threshold, n=len(values))
     if len(values) < (least if part.least is None else part.least):
         why = part.absent or f"too few can be asked whether {part.asks}"

@@ -12,6 +12,7 @@ from book.claims import verdicts
 from book.claims.findings import Finding, Shared, finding
 from book.claims.rules import Arm, Claim, Part, printed
 from book.claims.verdicts import LEAST_SEEDS
+from book.records.derived import NotMade
 from support.words import counted
 
 MOST_UNITS = 1000  # a claim that needs more is not called decidable
@@ -119,11 +120,16 @@ def judge(claim: Claim, tables: Any, chapter: str) -> dict:
     large a new study would decide the arm of an unclear claim that needs fewest, and are None where nothing
     affordable does: seeds that are added to a study until it decides would decide by chance too often. `decided` says
     how many arms are decided, `uncounted` names those that are so only before Holm's correction. `record` names the
-    runs behind the row, `minutes` is their training time.
+    runs behind the row, `minutes` is their training time. Without a derived table that it asks for it is untested.
     """
-    every = [arm.since(claim.from_seed) for arm in claim.arms(tables)]
-    arms = [arm for arm in every if arm.judges]
-    findings = _findings(claim, arms)
+    try:
+        every = [arm.since(claim.from_seed) for arm in claim.arms(tables)]
+        arms = [arm for arm in every if arm.judges]
+        findings = _findings(claim, arms)
+    except NotMade as error:
+        command = f"python -m book records derive {error.name}"
+        every = arms = [Arm(f"table {error.name}", pd.DataFrame(), {}, command=command)]
+        findings = {arms[0].name: Finding("untested", str(error))}
     states = counted_states(claim, arms, findings)
     word = verdicts.verdict(states.values())
     behind = [arm for arm in arms if findings[arm.name].state != "untested"] or arms

@@ -5,7 +5,7 @@ A claim is a sentence of a paper or of this book. A part turns the table of an a
 these values must lie. `book.claims.judge` turns claim and arms into a row of the ledger.
 
     Claim("LDM-5.2-a", "section 5.2", "Constrained to intensities, ReLU2 fails catastrophically against ReLU.",
-          lead("ReLU", "ReLU2", 10.0), arms=both_scalings("ReLU", "ReLU2"), source="oursland2025")
+          lead("ReLU", "ReLU2", 10.0), arms=in_studies("ReLU", "ReLU2"), source="oursland2025")
 """
 
 import json
@@ -39,13 +39,14 @@ class Part:
     estimate: a key of `findings.ESTIMATES`; how: its further arguments.
     error: the chance that the interval misses, on both sides together; 0.10 for equality, two one-sided tests.
     only_if: premises. One that fails makes the arm void, one that is unclear leaves it unclear.
-    absent: what to say where this is a premise and does not hold, or where too few units can be asked.
+    absent: what to say where this is a premise and does not hold, or where too few units can be asked. With such a
+        sentence too few units make the finding void, without one unclear.
     least: units that must have a value, instead of the claim's number.
     over: a level of the table's index; the part is asked at each of its values at which the premises hold.
     printed: the value that the paper prints, for error rates.
     fixed: whether more units would not help, so that no number of seeds is named that would decide.
-    aside: whether another part is reported where all parts hold; of a premise, whether the numbers of the part that
-        has it are told where it fails.
+    aside: of a part that is no premise, whether one of the others is reported where all hold; of a premise, whether
+        the numbers of the part that has it are told where it fails. The two have nothing to do with each other.
     """
 
     says: str
@@ -80,6 +81,9 @@ class Arm:
     runs: the records behind it, a row for each: "seed", "run" (KEY-STEPS) and "minutes".
     factors: the levels in which the arms of a claim differ, by the name of the factor.
     evidence, protocol, command: the data, what the runs have in common, and how to train them, in words.
+    n: recorded units, where the rows of the table do not say it; from `needed` on, by default `Claim.least`, it is
+        judged.
+    judges: whether it counts for the verdict; the arms of smaller studies stand beside it.
     shared: test points for each training point, where units are splits of the same data and so not independent.
     pairs: where networks share the pairs of images at which they are measured, the numbers of each pair: the columns
         of the table that are means over pairs, the index with a further level, "line", "each line" and so
@@ -141,13 +145,16 @@ class Worst(NamedTuple):
 class Claim:
     """A sentence, its place in the paper, its parts, and the arms on which it is asked.
 
+    id, where, says: its name, its place in the source, the sentence. source: a key of `printed`, "own" for this book.
     parts: that must all hold, or a function that gives those of an arm.
     arms: tables -> arms; tables[study] is the frame of a study. A check of formulas has none.
     check: for a claim about formulas, a function that evaluates every case; measured: its sentence, with {value},
         {where} and {cases}; on: what it looks at.
     kind: "paper", "variant" or "own" of `verdicts.KINDS`; a row of "paper" is "reduced" if most of its arms are.
     contradiction: returns how the paper contradicts itself, or "".
-    asks: the condition in words, by default that of the parts.
+    asks: the condition in words, by default that of the parts. protocol, command: those of a check, or of a claim
+        whose arms have none.
+    amended: how the rule was corrected after records had been seen.
     from_seed: seeds below this were recorded before the rule was written, and do not judge it.
     least: units from which on it is judged. late: the rule was written when the records that judge it were known.
     looks: the arms are several looks at the same units, and one decides after Holm's correction over them alone.

@@ -19,9 +19,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from scipy.optimize import isotonic_regression
 
 from book.claims.statistics import Estimate, mean_interval
 from book.figures import narrow, turns
+from book.figures.turns import jitter
 from book.words import without_tags
 from support.networks.architectures import TABLE, architecture
 
@@ -99,27 +101,15 @@ def landmarks(steps: np.ndarray) -> list[int]:
     return sorted({int(np.abs(steps - w).argmin()) for w in wanted})
 
 
-def jitter(count: int) -> np.ndarray:
-    """(count,) numbers in [0, 1), spread evenly by multiples of the golden ratio, without random numbers."""
-    return np.arange(count) * 0.618034 % 1
-
-
 def labels_apart(heights: np.ndarray, least: float) -> np.ndarray:
     """Heights for labels next to the ends of lines: in the same order, neighbours at least `least` apart.
 
     heights: (lines,) where the lines end, in the unit of the axis, like `least`.
     """
     heights = np.asarray(heights, dtype=float)
-    order = heights.argsort()
-    placed = heights[order]
-    for _ in range(100):  # push overlapping neighbours apart, half each
-        lack = np.maximum(0, least - np.diff(placed)) / 2
-        if not lack.any():
-            break
-        placed[:-1] -= lack
-        placed[1:] += lack
-    found = np.empty_like(placed)
-    found[order] = placed
+    order, steps = heights.argsort(), least * np.arange(len(heights))
+    found = np.empty_like(heights)
+    found[order] = isotonic_regression(heights[order] - steps).x + steps  # the nearest such heights
     return found
 
 

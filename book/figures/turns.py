@@ -88,6 +88,11 @@ def runs_figure(look: str, panels: list[str], rows: list[str], groups: list[dict
     return figure | more
 
 
+def jitter(count: int) -> np.ndarray:
+    """(count,) numbers in [0, 1), spread evenly by multiples of the golden ratio, without random numbers."""
+    return np.arange(count) * 0.618034 % 1
+
+
 def runs(
     name: str,
     values: Sequence[float] | np.ndarray,
@@ -111,7 +116,7 @@ def runs(
     values, records = np.asarray(values, dtype=float), list(records)
     order = values.argsort(kind="stable")
     places = np.empty(len(values))
-    places[order] = np.arange(len(values)) * 0.618034 % 1  # figures.jitter, in the order of the values
+    places[order] = jitter(len(values))
     return {
         "panel": panel,
         "row": row,

@@ -11,11 +11,13 @@ of network, a function of record and study that returns a dictionary of named nu
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
 import pandas as pd
 
+from book.records import derived
 from book.records.store import Record, Store
 from book.records.sweep import Study
 
@@ -30,10 +32,13 @@ MEASURED = {  # experiment -> the numbers of one of its runs
 
 
 class Tables(Mapping[str, pd.DataFrame]):
-    """The frames of studies, each made when it is first read."""
+    """The frames of studies, each made when it is first read.
 
-    def __init__(self, records: Iterable[Record], studies: Mapping[str, Any]):
-        self.records, self.studies = records, studies
+    folder: whose derived tables are read, by default those of the committed records.
+    """
+
+    def __init__(self, records: Iterable[Record], studies: Mapping[str, Any], folder: Path | None = None):
+        self.records, self.studies, self.folder = records, studies, folder
         self._frames: dict[tuple[str, int], pd.DataFrame] = {}
         self._made: dict[tuple, Any] = {}
         self._asked: dict[tuple, dict[Any, list[Record]]] = {}
@@ -70,6 +75,10 @@ class Tables(Mapping[str, pd.DataFrame]):
         if (name, study.steps) not in self._frames:
             self._frames[name, study.steps] = frame(study, self.runs(study))
         return self._frames[name, study.steps]
+
+    def derived(self, name: str, **where: object) -> pd.DataFrame:
+        """The rows of a derived table, see `derived.rows`. Raises NotMade if the folder has none of this name."""
+        return derived.rows(name, self.folder, **where)
 
     def __iter__(self):
         return iter(self.studies)

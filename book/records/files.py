@@ -32,6 +32,7 @@ except ImportError:  # Windows
 
 MOST_BYTES = 2**28  # the largest size of an unpacked file; the shards that this package writes are far smaller
 PATIENCE = 1.0  # seconds that a process waits for another before it says so
+CODE = (".c", ".py")  # how the names of files with code end
 RUNS = "runs"  # the member of a shard that names its runs
 
 
@@ -254,7 +255,7 @@ def _granted(held: int, folder: Path) -> bool:
 def _holder(held: int) -> str:
     """The process that locks an open folder, in words; only Linux tells its number."""
     with contextlib.suppress(OSError, ValueError):
-        for line in Path("/proc/locks").read_text().splitlines():
+        for line in Path("/proc/locks").read_text(encoding="utf-8").splitlines():
             _, kind, _, _, process, place, *_ = line.split()
             if kind == "FLOCK" and place.endswith(f":{os.fstat(held).st_ino}"):
                 return f"process {process}"

@@ -40,7 +40,7 @@ def rows() -> list[dict]:
     """The rows of the committed records: read from disk if records and package are unchanged, else judged now."""
     path = _path()
     with contextlib.suppress(OSError, ValueError, KeyError, files.RecordError):  # it was edited, or there is none
-        return files.content_of(path.read_text(encoding="utf-8"), str(path))["rows"]
+        return _read(*files.stamped(path))
     if _judge is None:
         raise RuntimeError("nothing knows the claims yet: import book.chapters first")
     found = _judge(paths.COMMITTED)
@@ -49,9 +49,14 @@ def rows() -> list[dict]:
     return found
 
 
+@lru_cache(1)  # a page asks for dozens of claims
+def _read(path: Path, *_stamp: int) -> list[dict]:
+    return files.content_of(path.read_text(encoding="utf-8"), str(path))["rows"]
+
+
 def digest(records: Path, *packages: Path) -> str:
     """Of everything that rows follow from: names and contents of files, names of chapters, versions of libraries."""
-    endings = [(records, (".json", ".npz", ".gz")), *((package, (".json", ".py")) for package in packages)]
+    endings = [(records, (".json", ".npz", ".gz")), *((package, (".json", *files.CODE)) for package in packages)]
     read = [
         (root, *files.stamped(path))
         for root, suffixes in endings
@@ -66,7 +71,7 @@ def digest(records: Path, *packages: Path) -> str:
 def _digest(read: tuple[tuple[Path, Path, int, int, int], ...], notebooks: tuple[str, ...]) -> str:
     total = hashlib.blake2b(digest_size=16)
     total.update("\n".join(notebooks).encode())
-    for name in ("numpy", "scipy", "torch"):
+    for name in ("numpy", "pandas", "scipy", "torch"):
         total.update(f"{name} {importlib.metadata.version(name)}\n".encode())
     for root, path, _, size, _ in read:
         total.update(f"{root.name}/{path.relative_to(root)} {size}\n".encode() + path.read_bytes())

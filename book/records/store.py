@@ -207,12 +207,6 @@ class Store:
                     seen.add(name)
                     yield Record(*place)
 
-    def neighbours(self, spec: Spec) -> Iterator[Record]:
-        """Yields the records of the run's experiment and data that can be read."""
-        for root in self.roots:
-            for place in index(lines_in(folder_of(root, spec)), broken=True).values():
-                yield Record(*place)
-
     def check_writable(self) -> None:
         """Raises RecordError if nothing can be written, before any time is spent on training."""
         files.probe(self.roots[0], "write records to")
@@ -259,10 +253,6 @@ class Store:
                 sound += some
                 faults |= wrong
         return sound, faults
-
-    def leftovers(self) -> list[Path]:
-        """Lists the files that a write left behind which was cut short."""
-        return sorted(path for path, what in self._strays().items() if what == LEFTOVER)
 
     def _strays(self) -> dict[Path, str]:
         """The files with our names that belong to no record, each with what is wrong with it."""

@@ -7,7 +7,6 @@ import contextlib
 import hashlib
 import importlib.metadata
 import logging
-import re
 import statistics
 import threading
 import time
@@ -149,9 +148,11 @@ class Study(ABC):
 
 @cache  # of the code that this process has loaded: it may be edited meanwhile
 def code() -> str:
-    """16 hex digits of what makes a run: the package `support`, the studies, and the versions of numpy and torch."""
+    """16 hex digits of what makes a run: `support`, `book/measures`, studies, and the versions of numpy and torch."""
     total = hashlib.sha256(f"{[importlib.metadata.version(name) for name in ('numpy', 'torch')]}".encode())
-    for path in sorted([*(HERE / "support").rglob("*.py"), *(HERE / "book").rglob("study.py")]):
+    rooms = [path for name in ("support", "book/measures") for path in (HERE / name).rglob("*")]
+    paths = {path for path in rooms if path.suffix in files.CODE} | {*(HERE / "book").rglob("study.py")}
+    for path in sorted(paths):
         content = path.read_bytes()
         total.update(f"{path.relative_to(HERE).as_posix()} {len(content)}\n".encode() + content)
     return total.hexdigest()[:16]
@@ -226,16 +227,11 @@ def _trained(block: Block, dataset: Any, **options: Any) -> list:
     train = partial(block.plan.train, list(block.specs), dataset, checkpoint=block.checkpoint, **options)
     try:
         return train()
-    except (KeyError, IndexError, TypeError, AttributeError, ValueError, RuntimeError) as error:
-        # tensors or notes that the trainer looks for are not there, or have other shapes
-        strange = isinstance(error, KeyError | IndexError | TypeError | AttributeError)
-        strange = strange or re.search(r"size of tensor|another version of the trainer", str(error))
-        paths = [path for path in (block.checkpoint, block.checkpoint.with_suffix(".previous")) if path.exists()]
-        if not (strange and paths):
-            raise
-    for path in paths:
-        path.replace(path.with_suffix(f"{path.suffix}.other"))
-    print(f"set aside: {paths[0]}.other, a checkpoint of another layout; {block.label} begins again")
+    except checkpoints.OtherLayout:
+        for path in (block.checkpoint, block.checkpoint.with_suffix(".previous")):
+            if path.exists():
+                path.replace(path.with_suffix(f"{path.suffix}.other"))
+    print(f"set aside: {block.checkpoint}.other, a checkpoint of another layout; {block.label} begins again")
     return train()
 
 
@@ -299,7 +295,7 @@ class Clock:
         plan, kind = block.plan, resolve_device(self.device).type
         if self.recorded is None:
             seconds = dict[tuple, list[float]]()
-            for record in self.store.neighbours(block.specs[0]):
+            for record in self.store.beside(block.specs[0]):
                 # one that continued on another device has the seconds of both
                 if record.content["environment"]["division"]["device"] == kind and record.steps:
                     seconds.setdefault(plan.size(record.spec), []).append(60 * record.minutes / record.steps)

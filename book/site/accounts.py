@@ -26,12 +26,12 @@ def declared(cells: list[dict], key: str) -> list[dict]:
 
 def built() -> str:
     """Date and commit of the build, as MyST, for pages without their own colophon."""
-    return f":::{{div}} colophon\nBuilt {date.today():%-d %B %Y}{_commit()}. [](/book/environment.md)\n:::\n"
+    return f":::{{div}} colophon\n{_when()}. [](/book/environment.md)\n:::\n"
 
 
 def build_account(chapters: dict) -> str:
     """The environment of the build, and data set, scale and time of each chapter (page -> notebook), as MyST."""
-    lines = [f"{environment()}. Built {date.today():%-d %B %Y}{_commit()}.", ""]
+    lines = [f"{environment()}. {_when()}.", ""]
     lines += ["| Chapter | Data set | Scale | Seeds | Device | Executed | Took |"]
     lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
     for page, notebook in chapters.items():
@@ -50,9 +50,10 @@ def environment() -> str:
     return f"Python {platform.python_version()}, {', '.join(versions)}; {machine}"
 
 
-def _commit() -> str:
-    commit = git("describe", "--always", "--dirty=, with uncommitted changes", "--exclude=*")
-    return f" from commit {commit}" if commit else ""
+def _when() -> str:
+    """Date and commit of the build: "Built 3 May 2026 from commit 1a2b3c4"."""
+    today, commit = date.today(), git("describe", "--always", "--dirty=, with uncommitted changes", "--exclude=*")
+    return f"Built {today.day} {today:%B %Y}{f' from commit {commit}' if commit else ''}"
 
 
 def colophon(settings: Any) -> None:

@@ -2,7 +2,7 @@
 
     python -m book check LDM-5.2-a
 
-A claim rests on many runs. The first steps of the one with the cheapest steps are trained again (`evidence.replay`),
+A claim rests on many runs. The first steps of the one with the cheapest steps are trained again (`records.replay`),
 of one without images if there is one. A claim without runs rests on formulas; its finding is compared with the one in
 `records/derived`.
 """
@@ -60,7 +60,8 @@ def _checked(claim: Claim, device: str) -> int:
     print(f"{row['id']}: {row['says']}\nverdict: {ledger.verdict_in_words(row)}")
     if claim.check:
         return _formulas(claim)
-    behind = [r for r in store if r.name in set(row["record"])]
+    names = set(row["record"])
+    behind = [r for r in store if r.name in names]
     if not behind:
         print(f"cannot be checked: it has no runs yet; they come from: {row['command']}")
         return CANNOT
@@ -71,7 +72,7 @@ def _checked(claim: Claim, device: str) -> int:
         return CANNOT
     chosen = min(here, key=lambda r: (not named(r, row["asks"]), *cost(r)))
     print(f"behind it are {counted(len(behind), 'run')}; the first steps of the cheapest one are trained again here")
-    return replay.replay(Store(), chosen.key, device=device, progress=Progress("replay", seconds=SECONDS))
+    return replay.replay(Store(), chosen.name, device=device, progress=Progress("replay", seconds=SECONDS))
 
 
 def find(name: str) -> Claim:

@@ -79,7 +79,7 @@ def with_pictures(text: str, notebooks: Mapping[str, dict], assets: Path) -> str
         told = with_small_data(facts["caption"], f" From [chapter {int(chapter)}]({address}).")
         if "text/html" in data:  # readers turn it
             return f"```{{raw}} html\n{''.join(data['text/html'])}\n```\n\n:::{{div}} figcaption\n{told}\n:::"
-        (assets / f"{copy}.svg").write_text("".join(data["image/svg+xml"]))
+        (assets / f"{copy}.svg").write_text("".join(data["image/svg+xml"]), encoding="utf-8")
         return f":::{{figure}} _assets/{copy}.svg\n:name: {copy}\n:alt: {facts['alt']}\n\n{told}\n:::"
 
     return PICTURE.sub(figure, text)

@@ -127,7 +127,7 @@ def execute(notebooks: list, parameters: dict, folder: Path | None = None, stric
     A change of Markdown alone goes into the executed copy without an execution.
 
     notebooks: pages, such as "notebooks/01_distance_or_intensity". folder: where the executed copies are and go, by
-    default EXECUTED. strict: a paragraph that the records do not support is an error (`evidence.prose`).
+    default EXECUTED. strict: a paragraph that the records do not support is an error (`claims.prose`).
     """
     due = {}
     files.probe(folder or EXECUTED, "write to", PublishError)
@@ -227,7 +227,7 @@ def fingerprint(notebook: Path, parameters: dict) -> str:
 
 def _package(code: str) -> list[Path]:
     """The files of the package that a notebook with this code may read; no figures of rooms that it does not name."""
-    suffixes, found = (".css", ".json", ".mplstyle", ".py"), []
+    suffixes, found = (".css", ".json", ".mplstyle", *files.CODE), []
     every = (path for name in ("support", "book") for path in (ROOT / name).rglob("*"))
     for path in (path for path in every if path.suffix in suffixes):
         inside = path.relative_to(ROOT / path.relative_to(ROOT).parts[0]).as_posix()
@@ -384,8 +384,8 @@ def stage() -> None:
             notebooks[page] = linked.in_notebook(directed(finish(copy)), str(Path(page).parent))
             for figure in declared(notebooks[page]["cells"], "name"):
                 if svg := figure.pop("narrow", ""):
-                    (narrow / f"{figure['name']}.svg").write_text(svg)
-            (STAGED / on_site(f"{page}.ipynb")).write_text(on_site(json.dumps(notebooks[page])))
+                    (narrow / f"{figure['name']}.svg").write_text(svg, encoding="utf-8")
+            (STAGED / on_site(f"{page}.ipynb")).write_text(on_site(json.dumps(notebooks[page])), encoding="utf-8")
     for path in STAGED.glob("book/*.md"):
         path.write_text(linked.with_pictures(path.read_text(encoding="utf-8"), notebooks, narrow.parent), "utf-8")
     from book import chapters as rooms
@@ -395,16 +395,16 @@ def stage() -> None:
     generated = STAGED / "_generated"
     generated.mkdir()
     rows = rooms.ledger()
-    (generated / "ledger.html").write_text(cards.ledger(rows, rooms.titles()))
+    (generated / "ledger.html").write_text(cards.ledger(rows, rooms.titles()), encoding="utf-8")
     data.write(generated / "root", rows, Store())
     data.zipped(generated / "root" / "notebooks.zip", {p: EXECUTED / f"{Path(p).name}.ipynb" for p in notebooks})
-    (generated / "cite.md").write_text(data.cite())
+    (generated / "cite.md").write_text(data.cite(), encoding="utf-8")
     shutil.copy(ROOT / "CHANGES.md", generated / "changes.md")
     chapters = {p: n for p, n in notebooks.items() if any("parameters" in _tags_of(cell) for cell in n["cells"])}
-    (generated / "build.md").write_text(build_account(chapters))
-    (generated / "built.md").write_text(built())
+    (generated / "build.md").write_text(build_account(chapters), encoding="utf-8")
+    (generated / "built.md").write_text(built(), encoding="utf-8")
     for name, text in (speed.snippets(ROOT / "benchmarks" / "results") | api.pages()).items():
-        (generated / name).write_text(text)
+        (generated / name).write_text(text, encoding="utf-8")
 
 
 # Site

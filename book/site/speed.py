@@ -21,7 +21,7 @@ def snippets(results: Path) -> dict[str, str]:
         "speed_geometry.md": ("geometry", _geometry),
         "precision.md": ("equivalence", _precision),
     }
-    files = [json.loads(path.read_text()) for path in sorted(results.glob("*.json"))]
+    files = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(results.glob("*.json"))]
     written = {name: [write(f) for f in files if part in f] for name, (part, write) in kinds.items()}
     return {name: "\n\n".join(texts or ["Not measured yet."]) + "\n" for name, texts in written.items()}
 

@@ -6,6 +6,7 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -16,12 +17,33 @@ class CheckpointError(RuntimeError):
     """A checkpoint that cannot be written."""
 
 
+class OtherLayout(ValueError):
+    """A checkpoint without the entries or tensors that are restored: another version of the trainer wrote it."""
+
+    def __init__(self):
+        super().__init__("this checkpoint is of another version of the trainer; delete it to begin again")
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """The state of a block: a note for JSON, and tensors by name."""
 
     note: dict
     tensors: dict[str, torch.Tensor]
+
+    def entry(self, name: str) -> Any:
+        """An entry of the note. Raises OtherLayout if there is none."""
+        if name not in self.note:
+            raise OtherLayout
+        return self.note[name]
+
+    def restore(self, state: dict[str, torch.Tensor]) -> None:
+        """Copies the tensors into those of a state. Raises OtherLayout, before any is changed, if they do not fit."""
+        if any(name not in self.tensors or self.tensors[name].shape != value.shape for name, value in state.items()):
+            raise OtherLayout
+        with torch.no_grad():
+            for name, value in state.items():
+                value.copy_(self.tensors[name])
 
 
 def write(path: Path, identity: str, note: dict, tensors: dict[str, torch.Tensor]) -> None:

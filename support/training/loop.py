@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -82,12 +82,22 @@ class Course:
                 f"checkpoint to begin again: {options.checkpoint}"
             )
         if self.moved:
-            self.begun = {"device": made, "steps": note["step"]} | note["begun"]
+            assert self.saved is not None
+            self.begun = {"device": made, "steps": self.saved.entry("step")} | self.saved.entry("begun")
 
     @property
     def seconds(self) -> float:
         """Seconds of training so far, those before the checkpoint included."""
         return self.before + time.monotonic() - self.clock
+
+    def division(self) -> Division | None:
+        """How the work before the checkpoint was divided; None without one. Raises `checkpoints.OtherLayout`."""
+        if self.saved is None:
+            return None
+        entry = self.saved.entry("division")
+        if entry.keys() != {f.name for f in fields(Division)}:
+            raise checkpoints.OtherLayout
+        return Division(**entry)
 
     def follow(
         self,
@@ -112,6 +122,7 @@ class Course:
             unit: the word for a step in messages.
         Raises:
             Stopped: out of time, or interrupted (Ctrl-C, SIGTERM).
+            checkpoints.OtherLayout: the checkpoint does not hold this state.
         """
         steps, minutes, progress = self.steps, self.options.minutes, self.options.progress
         kept = self.options.checkpoint is not None
@@ -130,11 +141,9 @@ class Course:
             if self.saved is None:
                 note_down()
             else:
-                number, tensors = self.saved.note["step"], self.saved.tensors
-                with torch.no_grad():
-                    for name, value in state().items():
-                        value.copy_(tensors[name])
-                for name, value in tensors.items():
+                number = self.saved.entry("step")
+                self.saved.restore(state())
+                for name, value in self.saved.tensors.items():
                     if name.startswith(SEEN):
                         seen[name.removeprefix(SEEN)] = list(value)
             begun = saved = time.monotonic()

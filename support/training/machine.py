@@ -103,7 +103,7 @@ def _commit() -> str | None:
 
 def _processor() -> str:
     if sys.platform == "linux":
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
                 return f"{line.split(':', 1)[1].strip()}, {os.cpu_count()} cores"
     return f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"

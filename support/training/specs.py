@@ -131,7 +131,7 @@ def _introduced(kind: type[Spec]) -> tuple[dict[str, Any], set[str]]:
 
 @dataclass(frozen=True)
 class Measurement:
-    """The measurements of one network. A trainer returns one per specification, and `records.Store` stores it.
+    """The measurements of one network. A trainer returns one per specification; `Store` of `book.records` keeps it.
 
     arrays: by name, see each trainer's `train`. "steps" (S,) holds the recorded steps.
     weights: after the last step, by name.

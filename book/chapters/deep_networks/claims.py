@@ -173,12 +173,12 @@ def networks(*names: str, **how: Any) -> Callable[[Tables], list[Arm]]:
     return lambda tables: [_arm(tables, name, **how) for name in names]
 
 
-def untrained_only(tables: object) -> list[Arm]:
+def untrained_only(tables: Tables) -> list[Arm]:
     """Untrained ResNet-34 of both lengths of training: by seed the contrast at boundaries of each classifier."""
     found = [
         pd.DataFrame(
             {
-                kind: own_boundaries.before_training(table, study, kind)["interpolated"]
+                kind: own_boundaries.before_training(table, study, kind, tables.derived)["interpolated"]
                 for table, kinds in (
                     (TABLE, own_boundaries.CLASSIFIERS),
                     (without_labels, own_boundaries.WITHOUT_LABELS),
@@ -201,12 +201,15 @@ def untrained_only(tables: object) -> list[Arm]:
     ]
 
 
-def of_dimmed(name: str, *networks: str) -> Callable[[object], list[Arm]]:
+def of_dimmed(name: str, *networks: str) -> Callable[[Tables], list[Arm]]:
     """Networks of a derived table of dimmed photographs."""
 
-    def made(_: object) -> list[Arm]:
+    def made(tables: Tables) -> list[Arm]:
         data, command = "CIFAR-10 (JPEG copy)", f"python -m book records derive {name}"
-        return [Arm(n, dimmed.table(name, n), {"network": n}, data, f"{data}, {n}", command) for n in networks]
+        return [
+            Arm(n, dimmed.table(name, n, tables.derived), {"network": n}, data, f"{data}, {n}", command)
+            for n in networks
+        ]
 
     return made
 

@@ -40,10 +40,10 @@ def references(spec: MetricSpec, dataset: Dataset, share: float) -> pd.DataFrame
     return pd.DataFrame(rows, columns=["metric", "mismatch", "share"]).assign(variance=100 * frame.share)
 
 
-def mnist_references() -> tuple[pd.DataFrame, Iterable[str]]:
+def mnist_references(store: Store) -> tuple[pd.DataFrame, Iterable[str]]:
     """The references on the images of the study; "turned" has the mean share of its trained networks."""
     study, dataset = STUDIES["mnist-metric"], load("mnist")
-    tables = Tables(Store(), STUDIES)
+    tables = Tables(store, STUDIES)
     spec, share = study.spec(dataset, study.architectures[0], study.scalings[0], seed=0), tables[study.name]
     return references(spec, dataset, share["discriminant"].mean()), [run.key for run in tables.runs(study)]
 

@@ -14,14 +14,14 @@ from support.training.classifiers.stack import class_moments
 BINS = 20
 
 
-def fitted() -> tuple[pd.DataFrame, list[str]]:
+def fitted(store: Store) -> tuple[pd.DataFrame, list[str]]:
     """Outputs of Abs2 and Abs2-Neg as learned and fitted anew with some normals per class, by network.
 
     "wrong": pairs of test images in the wrong order, percent, mean over the classes (`fitted.misordered`). "wrong
     relative": the same with each image's distances divided by their mean. "accuracy": percent. Normals 0: as learned.
     """
     mnist, rows = load("mnist"), []
-    runs = [run for run in _kept() if run.spec.architecture in ("Abs2", "Abs2-Neg")]
+    runs = [run for run in _kept(store) if run.spec.architecture in ("Abs2", "Abs2-Neg")]
     for run in runs:
         found, spec = of_run(run, mnist), run.spec
         shares = 100 * found.wrong.mean(1), 100 * found.wrong_relative.mean(1)
@@ -31,21 +31,23 @@ def fitted() -> tuple[pd.DataFrame, list[str]]:
     return pd.DataFrame(rows, columns=columns), [run.key for run in runs]
 
 
-def cuts() -> tuple[pd.DataFrame, list[str]]:
+def cuts(store: Store) -> tuple[pd.DataFrame, list[str]]:
     """Abs2-Neg with its learned hyperplanes, and with a scale and a cut fitted to each of them, by network.
 
     "accuracy" as learned, "with cuts": percent of the test images (`fitted.with_cuts`).
     """
     mnist = load("mnist")
-    runs = [run for run in _kept() if run.spec.architecture == "Abs2-Neg"]
+    runs = [run for run in _kept(store) if run.spec.architecture == "Abs2-Neg"]
     rows = [[run.spec.scaling, run.spec.seed, *with_cuts(run, mnist)] for run in runs]
     return pd.DataFrame(rows, columns=["inputs", "seed", "accuracy", "with cuts"]), [run.key for run in runs]
 
 
-def unit() -> tuple[pd.DataFrame, list[str]]:
+def unit(store: Store) -> tuple[pd.DataFrame, list[str]]:
     """The classes along the typical hidden unit of the first ReLU network, raw inputs, as in the paper's Figure 1."""
-    run = next(run for run in _kept() if (run.spec.architecture, run.spec.scaling) == ("ReLU", "raw"))
-    return along_typical_unit(run.weights(), load("mnist")), [run.key]
+    runs = [run for run in _kept(store) if (run.spec.architecture, run.spec.scaling) == ("ReLU", "raw")]
+    if not runs:
+        return pd.DataFrame(), []
+    return along_typical_unit(runs[0].weights(), load("mnist")), [runs[0].key]
 
 
 def along_typical_unit(weights: dict, dataset: Dataset) -> pd.DataFrame:
@@ -102,10 +104,10 @@ def typical(overlaps: np.ndarray) -> int:
     return int(np.argsort(overlaps.mean((1, 2)), kind="stable")[len(overlaps) // 2])
 
 
-def _kept() -> list[Record]:
+def _kept(store: Store) -> list[Record]:
     """The runs of mnist-10k whose weights are recorded, by seed."""
     study = STUDIES["mnist-10k"]
-    runs = [run for run in Tables(Store(), STUDIES).runs(study) if run.weights(study.steps)]
+    runs = [run for run in Tables(store, STUDIES).runs(study) if run.weights(study.steps)]
     return sorted(runs, key=lambda run: (run.spec.scaling, run.spec.architecture, run.spec.seed))
 
 

@@ -28,7 +28,7 @@ from book.chapters.kernels.features import STARTS
 from book.chapters.kernels.magnified import TAUS
 from book.claims.rules import ABOVE_0, Amendment, Arm, Part, amended, claim, formula, own
 from book.measures.feature_machines import ROUNDS
-from book.records import derived
+from book.measures.tables import Tables
 
 HELP = 0.5  # points of test error, a gain that one would notice
 ROOM = 1.0  # percent of errors: with fewer there is nothing to lower
@@ -46,13 +46,13 @@ def _arm(name: str, table: str, rows: pd.DataFrame, unit: list[str], how: str, f
     return Arm(name, means, factors, fields.pop("evidence", name), how, command, **fields)
 
 
-def machines(tables: object = None) -> list[Arm]:
+def machines(tables: Tables) -> list[Arm]:
     """Support vector machines on each data set."""
     folds = f"{REPETITIONS} repetitions of {FOLDS} folds, parameters chosen in 3 inner folds"
     blocks = f"{len(PAIRS)} pairs, {BLOCKS['pairs of digits']} disjoint training sets of about 30 images each"
     arms = []
     for name in (*TABLES, "pairs of digits"):
-        rows, split = derived.rows("kernel-machines", data=name), name in TABLES
+        rows, split = tables.derived("kernel-machines", data=name), name in TABLES
         n = rows["repetition" if split else "fold"].nunique() if len(rows) else 0
         how = f"{name}: {folds if split else blocks}"
         shared = 1 / (FOLDS - 1) if split else 0.0
@@ -63,19 +63,19 @@ def machines(tables: object = None) -> list[Arm]:
 
 def metrics(
     data: tuple[str, ...], starts: tuple[str, ...] = tuple(STARTS), table: str = "kernel-metrics", draws: int = DRAWS
-) -> Callable[[object], list[Arm]]:
+) -> Callable[[Tables], list[Arm]]:
     """Feature machines, each against a network of one start.
 
     data: names of data sets. starts: of the network's first layer. table: another one of the same layout.
     draws: of the toy.
     """
 
-    def arms(tables: object) -> list[Arm]:
+    def arms(tables: Tables) -> list[Arm]:
         made = []
         for name in data:
             for start in starts:
                 how = f"{draws} draws of 500 points" if name == "toy" else f"{BLOCKS[name]} disjoint training sets"
-                rows, factors = derived.rows(table, data=name, start=start), {"data": name, "start": start}
+                rows, factors = tables.derived(table, data=name, start=start), {"data": name, "start": start}
                 whole = f"{name}, {start}" if len(starts) > 1 else name
                 made.append(_arm(whole, table, rows, ["block"], f"{name}: {how}", factors, evidence=name))
         return made
@@ -83,12 +83,12 @@ def metrics(
     return arms
 
 
-def rounds(tables: object) -> list[Arm]:
+def rounds(tables: Tables) -> list[Arm]:
     """Feature machines before and after the updates of M, on images of MNIST."""
     arms = []
     for size in MNIST_SIZES:
         name = f"MNIST, {size:,} images"
-        rows = derived.rows("kernel-rounds", data=name)
+        rows = tables.derived("kernel-rounds", data=name)
         if len(rows):
             errors = rows.pivot(index="block", columns="round", values="error")
             rows = pd.DataFrame({"first": errors[0], "last": errors[ROUNDS]}).reset_index()
@@ -97,11 +97,11 @@ def rounds(tables: object) -> list[Arm]:
     return arms
 
 
-def theorem_rounds(tables: object) -> list[Arm]:
+def theorem_rounds(tables: Tables) -> list[Arm]:
     """Feature machines before and after the updates that the theorem suggests, and after as many usual ones."""
     arms = []
     for name in ("digits", *(f"MNIST, {size:,} images" for size in MNIST_SIZES)):
-        rows = derived.rows("kernel-theorem", data=name)
+        rows = tables.derived("kernel-theorem", data=name)
         if len(rows):
             by_round = rows.pivot(index="block", columns="round")
             rows = pd.DataFrame({"first": by_round["error", 0], "last": by_round["error", ROUNDS],

@@ -15,7 +15,7 @@ from book.measures.distances.measures import deduplicated, matched, mirrored_pai
 from book.measures.distances.numbers import ROTATIONS
 from book.measures.distances.results import ARMS, runs_of, weights
 from book.measures.distances.study import STUDIES
-from book.records import derived
+from book.measures.tables import Tables
 from book.records.store import Store
 from support.networks.gaussians import Gaussian
 
@@ -37,13 +37,13 @@ def beside_rotations(W, gaussian: Gaussian, rotations: int) -> dict[str, float]:
     return {"excess": float(cosines.mean()) - chance, "eigenvalue p": (1 + as_good) / (1 + rotations)}
 
 
-def of_networks() -> tuple[pd.DataFrame, Iterable[str]]:
+def of_networks(store: Store) -> tuple[pd.DataFrame, Iterable[str]]:
     """A row for each of NETWORKS and each trial of the arms of the claims; of an MD_ReLU without the second of a
     pair."""
     rows: list[dict] = []
-    keys, records = [], Store()
+    keys = []
     for study in (STUDIES[name] for name in ARMS.values()):
-        for run in (r for r in runs_of(study, records).values() if r.spec.network in NETWORKS):
+        for run in (r for r in runs_of(study, store).values() if r.spec.network in NETWORKS):
             W, _ = weights(run, study.steps)
             if W.isfinite().all():
                 kept = deduplicated(len(W), mirrored_pairs(W)) if run.spec.network == "MD_ReLU" else [*range(len(W))]
@@ -53,7 +53,7 @@ def of_networks() -> tuple[pd.DataFrame, Iterable[str]]:
     return pd.DataFrame(rows), keys
 
 
-def table(study: str) -> pd.DataFrame:
+def table(study: str, tables: Tables) -> pd.DataFrame:
     """The kept rows of a study: by trial, a column for each number and network; empty if there are none."""
-    rows = derived.rows(TABLE, study=study)
+    rows = tables.derived(TABLE, study=study)
     return rows.pivot(index="seed", columns="network", values=["excess", "eigenvalue p"]) if len(rows) else rows

@@ -89,7 +89,7 @@ def aligned(tables: Tables) -> list[Arm]:
     """The same with what `alignment` measures, a column for each number and network."""
     command = f"python -m book records derive {alignment.TABLE}"
     return [
-        replace(arm, table=alignment.table(ARMS[arm.name]) if len(arm.table) else arm.table, command=command)
+        replace(arm, table=alignment.table(ARMS[arm.name], tables) if len(arm.table) else arm.table, command=command)
         for arm in arms(tables)
     ]
 

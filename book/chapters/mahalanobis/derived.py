@@ -39,9 +39,11 @@ def descents(arm: DistanceArm, evaluations: int = 300) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def all_descents() -> tuple[pd.DataFrame, Iterable[str]]:
+def all_descents(store: Store) -> tuple[pd.DataFrame, Iterable[str]]:
     """The descents of all arms that have records, and the keys of their runs."""
-    judged = [arm for arm in arms(Store()) if arm.trials]
+    judged = [arm for arm in arms(store) if arm.trials]
+    if not judged:
+        return pd.DataFrame(), []
     return pd.concat([descents(arm) for arm in judged], ignore_index=True), [
         r.key for a in judged for r in a.runs.values()
     ]

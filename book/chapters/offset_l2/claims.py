@@ -26,7 +26,7 @@ from book.measures.classifiers.parts import (
     steady,
 )
 from book.measures.classifiers.study import BOTH
-from book.records import derived
+from book.measures.tables import Tables
 from support.networks.architectures import L2, SIX_BIAS
 
 HEADS, FOLDS = "offset-l2-heads", 15  # a derived table, and the splits behind each of its rows
@@ -73,10 +73,10 @@ def centres_idle(name: str) -> Part:
     )
 
 
-def forms(tables: object) -> list[Arm]:
+def forms(tables: Tables) -> list[Arm]:
     """Heads with a weight for each unit, by activation and by what they make of the distance."""
     return [
-        _volume_arm(f"{activation}, {form}", activation, {"activation": activation, "distance": form}, heads)
+        _volume_arm(tables, f"{activation}, {form}", activation, {"activation": activation, "distance": form}, heads)
         for activation in ACTIVATIONS
         for form, heads in (
             ("plain", ("OffsetL2", f"OffsetL2{LOGDET}")),
@@ -85,15 +85,15 @@ def forms(tables: object) -> list[Arm]:
     ]
 
 
-def activations(tables: object) -> list[Arm]:
+def activations(tables: Tables) -> list[Arm]:
     """OffsetL2, the same with equal weights, and the harmonic head, by activation."""
     heads = ("OffsetL2", "OffsetL2, equal weights", "harmonic")
-    return [_volume_arm(name, name, {"activation": name}, heads) for name in ACTIVATIONS]
+    return [_volume_arm(tables, name, name, {"activation": name}, heads) for name in ACTIVATIONS]
 
 
-def _volume_arm(name: str, activation: str, factors: dict[str, str], heads: tuple[str, ...]) -> Arm:
+def _volume_arm(tables: Tables, name: str, activation: str, factors: dict[str, str], heads: tuple[str, ...]) -> Arm:
     """A row for each seed; columns are (measure, head), where the pair of `forms` is "without" and "with"."""
-    rows = derived.rows(VOLUME, activation=activation)
+    rows = tables.derived(VOLUME, activation=activation)
     table = pd.DataFrame()
     if len(rows):
         table = rows[rows["head"].isin(heads)].pivot(
@@ -105,11 +105,11 @@ def _volume_arm(name: str, activation: str, factors: dict[str, str], heads: tupl
     return Arm(name, table, factors, "digits", how, f"python -m book records derive {VOLUME}")
 
 
-def other_tasks(tables: object) -> list[Arm]:
+def other_tasks(tables: Tables) -> list[Arm]:
     """Small tasks; a row with OffsetL2 minus a linear head behind the same encoder, and half of its interval."""
     made = []
     for task in ("breast cancer", "wine", "digits read row by row"):
-        rows = derived.rows(HEADS, task=task)
+        rows = tables.derived(HEADS, task=task)
         table = pd.DataFrame()
         if len(rows):
             of = rows.set_index("head")

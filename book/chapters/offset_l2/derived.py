@@ -25,13 +25,13 @@ def on_digits() -> tuple[pd.DataFrame, list[str]]:
     return centres.measured(_on_digits(), DIGITS.steps, load("digits")), []
 
 
-def tests() -> tuple[pd.DataFrame, list[str]]:
+def tests(store: Store) -> tuple[pd.DataFrame, list[str]]:
     """`prototypes.reading` of these, of the networks of mnist-10k-heads whose weights are kept, and of mnist-centres.
 
     The last are trained again for their weights, three seeds of each kind. It takes half an hour or more.
     """
     mnist = load("mnist")
-    runs = _kept() + ensure(AGAIN, mnist, Store(live_folder(weights=True)), device="cpu", verbose=False)
+    runs = _kept(store) + ensure(AGAIN, mnist, Store(live_folder(weights=True)), device="cpu", verbose=False)
     found = {"MNIST": (runs, "mnist"), "digits, Adam": (_on_digits(), "digits")}
     tables = [prototypes.reading(several, load(data)).assign(data=name) for name, (several, data) in found.items()]
     return pd.concat(tables), [run.key for run in runs]
@@ -58,8 +58,8 @@ def volume() -> tuple[pd.DataFrame, list[str]]:
     return pd.DataFrame([r for seed in volume_control.SEEDS for r in volume_control.measured("digits", seed)]), []
 
 
-def _kept() -> list[Record]:
-    runs = Tables(Store(), STUDIES).runs(HEADS)
+def _kept(store: Store) -> list[Record]:
+    runs = Tables(store, STUDIES).runs(HEADS)
     runs = [run for run in runs if run.spec.architecture in L2 and run.weights(HEADS.steps)]
     return sorted(runs, key=lambda run: (run.spec.scaling, L2.index(run.spec.architecture), run.spec.seed))
 

@@ -7,6 +7,7 @@ import pandas as pd
 
 from book.chapters.volume_element.derived import DECAYS, EPOCHS, LINES, TABLE
 from book.claims.rules import ABOVE_0, Arm, Part
+from book.measures.tables import Tables
 from book.records import derived
 
 LEAST = 0.2  # SD: a smaller difference counts as none
@@ -29,16 +30,15 @@ def differences(rows: pd.DataFrame, when: str = "after") -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
-def arms(tables: object = None) -> list[Arm]:
-    """With weight decay and without, each at its own images; without networks if the table was not made yet."""
-    rows = derived.rows(TABLE)
+def arms(tables: Tables | None = None) -> list[Arm]:
+    """With weight decay and without, each at its own images. tables: by default the committed ones."""
+    rows = (derived.rows if tables is None else tables.derived)(TABLE)
     how = f"MNIST, {EPOCHS} of the paper's 200 epochs, {LINES} lines between test images per network"
     command = f"python -m book records derive {TABLE}"
     made = []
     for name in DECAYS:
         own = rows.rename(columns={name: "after"})
-        before = differences(own, "before").add_suffix(" before") if len(rows) else pd.DataFrame()
-        table = differences(own).join(before) if len(rows) else pd.DataFrame()
+        table = differences(own).join(differences(own, "before").add_suffix(" before"))
         made.append(Arm(name, table, {"weight decay": name}, f"table {TABLE}", how, command))
     return made
 

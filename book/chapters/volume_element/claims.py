@@ -168,7 +168,7 @@ def curved(name: str, how: str) -> Callable[[Tables], list[Arm]]:
     """A task with what `curvature` measures. how: "widths", each an arm; or "together", a column for each width."""
 
     def arms(tables: Tables) -> list[Arm]:
-        whole, found = replace(_arm(tables, name), pairs=None), curvature.table(name)
+        whole, found = replace(_arm(tables, name), pairs=None), curvature.table(name, tables)
         widths, command = tables.studies[ARMS[name]].widths, f"python -m book records derive {curvature.TABLE}"
         whole = replace(whole, command=command)
         if how == "together":

@@ -21,7 +21,6 @@ from book.chapters.volume_element.results import ARMS
 from book.chapters.volume_element.study import STUDIES
 from book.measures.sigmoid.numbers import weights
 from book.measures.tables import Tables
-from book.records import derived
 from book.records.store import Store
 from support.activations import ACTIVATIONS
 from support.geometry import shallow_ricci_scalar, square
@@ -68,10 +67,10 @@ def follows(values: Tensor, distances: Tensor) -> float:
     return own - float(np.mean(turned))
 
 
-def of_networks() -> tuple[pd.DataFrame, Iterable[str]]:
+def of_networks(store: Store) -> tuple[pd.DataFrame, Iterable[str]]:
     """A row for each network of XOR and of the sinusoid: "uneven" on the first, and on the second "ricci", "volume"
     and both "before" training, how each follows the boundary."""
-    tables = Tables(Store(), STUDIES)
+    tables = Tables(store, STUDIES)
     rows: list[dict] = []
     keys: list[str] = []
     x = square(GRID)
@@ -94,7 +93,7 @@ def of_networks() -> tuple[pd.DataFrame, Iterable[str]]:
     return pd.DataFrame(rows), keys
 
 
-def table(name: str) -> pd.DataFrame:
+def table(name: str, tables: Tables) -> pd.DataFrame:
     """The kept rows of a task, by width and seed."""
-    rows = derived.rows(TABLE, study=STUDIES[ARMS[name]].name)
+    rows = tables.derived(TABLE, study=STUDIES[ARMS[name]].name)
     return rows.set_index(["width", "seed"]).sort_index() if len(rows) else pd.DataFrame()

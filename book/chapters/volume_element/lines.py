@@ -9,7 +9,6 @@ from book.chapters.volume_element.results import ARMS, pairs_of
 from book.chapters.volume_element.study import STUDIES
 from book.measures.sigmoid import numbers, views
 from book.measures.tables import Tables
-from book.records import derived
 from book.records.store import Store
 from support.geometry.boundary import candidates
 from support.networks.tasks import task
@@ -36,9 +35,9 @@ def chosen(run) -> list[int]:
     return found
 
 
-def of_networks() -> tuple[pd.DataFrame, Iterable[str]]:
+def of_networks(store: Store) -> tuple[pd.DataFrame, Iterable[str]]:
     """The lines of every network of these tasks: study, width, labels, seed, and the numbers of its lines."""
-    tables = Tables(Store(), STUDIES)
+    tables = Tables(store, STUDIES)
     rows: list[dict] = []
     keys: list[str] = []
     for name in IN_THE_PLANE:
@@ -54,7 +53,10 @@ def of_networks() -> tuple[pd.DataFrame, Iterable[str]]:
 
 def by_line(tables: Tables, name: str) -> pd.DataFrame | None:
     """The numbers of each pair of a study, by width, seed and line, a column for each number and kind of labels."""
-    kept, study, several = derived.rows(TABLE, study=name), tables.studies[name], {}
+    study, several = tables.studies[name], {}
+    if not tables.runs(study):
+        return None
+    kept = tables.derived(TABLE, study=name)
     if not len(kept):
         return None
     lines = kept.set_index(["width", "labels", "seed"])["lines"]

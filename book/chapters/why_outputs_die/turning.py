@@ -1,4 +1,4 @@
-"""Data of the chapter's figures that readers turn, see `evidence.turns`."""
+"""Data of the chapter's figures that readers turn, see `figures.turns`."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Classifiers that train on the digits while a reader watches: see `evidence.live`."""
+"""Classifiers that train on the digits while a reader watches: see `figures.live`."""
 
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -1,7 +1,8 @@
 """What the weights of a distance network know of the Gaussian, each measure a function of one network's weights.
 
-Layout: weight W (k, d), bias b (k,), both float64; network a key of `networks.UNITS`; points x (N, d). Lengths are in
-input units, or, where it says so, in Mahalanobis units: standard deviations of the Gaussian in that direction.
+Layout: weight W (k, d), bias b (k,), both float64; network a key of `distance_networks.UNITS`; points x (N, d).
+Lengths are in input units, or, where it says so, in Mahalanobis units: standard deviations of the Gaussian in that
+direction.
 
 Source of those that say "as in the paper": Oursland, interpreting_nn_through_md, "Analysis Methodology" and its code.
 """

@@ -115,9 +115,12 @@ def _log_volume(learner: Learner) -> Callable[[Tensor], Tensor]:
     return lambda images: torch.tensor([at(x) for x in images], dtype=torch.float64)
 
 
-def table(name: str, network: str) -> pd.DataFrame:
-    """By seed the numbers of a network's rows in a derived table: "middle one class before" and the like."""
-    rows = derived.rows(name, network=network)
+def table(name: str, network: str, rows_of: Callable = derived.rows) -> pd.DataFrame:
+    """By seed the numbers of a network's rows in a derived table: "middle one class before" and the like.
+
+    rows_of: reads the table, by default from the committed records.
+    """
+    rows = rows_of(name, network=network)
     if not len(rows):
         names = [f"{p} {kind} {when}" for p in PICTURES for kind in KINDS for when in ("before", "after")]
         return pd.DataFrame(columns=names, index=pd.Index([], name="seed"), dtype=float)

@@ -174,7 +174,7 @@ def networks(
             rows = rows.join(made[other].select_dtypes("number").add_prefix(f"{other} "), how="left")
     if untrained:
         for classifier in own_boundaries.CLASSIFIERS:
-            before = own_boundaries.before_training(untrained, study, classifier)
+            before = own_boundaries.before_training(untrained, study, classifier, tables.derived)
             rows = rows.join(before.add_prefix(f"{classifier} ").add_suffix(" before"), how="left")
     return rows
 

@@ -217,13 +217,13 @@ def of_studies(studies: Iterable, classifiers: tuple[str, ...] = CLASSIFIERS, dr
 # -- before and after training ---------------------------------------------------------------------------------------
 
 
-def before_training(table: str, study: str, classifier: str) -> pd.DataFrame:
+def before_training(table: str, study: str, classifier: str, rows_of: Callable = derived.rows) -> pd.DataFrame:
     """By seed the numbers of `measured`, means over all pairs of a network's classifiers of one of CLASSIFIERS.
 
-    table: of `derived`, without rows if it has not been made. A network with fewer than LEAST_PAIRS pairs does not
-    count.
+    table: of `derived`. rows_of: reads it, by default from the committed records. A network with fewer than
+    LEAST_PAIRS pairs does not count.
     """
-    rows = derived.rows(table, study=study, classifier=classifier)
+    rows = rows_of(table, study=study, classifier=classifier)
     rows = rows[rows["pairs"] > 0] if len(rows) else pd.DataFrame(columns=["seed", "pairs", *NUMBERS], dtype=float)
     weighted = rows[[*NUMBERS]].mul(rows["pairs"], axis=0).groupby(rows["seed"]).sum()
     pairs = rows.groupby("seed")["pairs"].sum()

@@ -14,10 +14,11 @@ import torch
 from support.defaults import pinned
 from support.networks.data import Dataset
 from support.training import loop
+from support.training.checkpoints import OtherLayout
 from support.training.classifiers.products import FP32_ERROR, Products, choose
 from support.training.classifiers.specs import RunSpec
 from support.training.classifiers.stack import Stack, check_block, divide
-from support.training.machine import Division, threads
+from support.training.machine import threads
 from support.training.specs import CURVES, Measurement, moment_steps, recorded_steps
 
 
@@ -37,8 +38,9 @@ def train(
     """
     check_block(specs, dataset)
     course = loop.Course(specs, steps, loop.Options(**options))
-    if saved := course.saved:
-        division, probe = Division(**saved.note["division"]), saved.note["probe"]
+    saved, division = course.saved, course.division()
+    if saved and division:
+        probe = saved.entry("probe")
         products = Products(specs[0].precision, division.routine)
         if division.routine != "default":  # exact enough where the block began, but not on every machine
             best, here = choose(specs[0].precision, course.device, specs[0].hidden)
@@ -50,7 +52,7 @@ def train(
     with threads(division.threads), products.active(), torch.no_grad():
         stack = Stack(specs, dataset, products, division)
         if saved and not torch.equal(saved.tensors.get("kept", torch.empty(0)), stack.kept):
-            raise ValueError("this checkpoint is of another version of the trainer; delete it to begin again")
+            raise OtherLayout
 
         def look(number):
             return stack.measure(moments=number in moments_at)

@@ -32,9 +32,8 @@ def train(specs: list[DistanceSpec], steps: int, *, division: Division | None = 
     """
     check_shared(specs, but=("network", "seed", *(["data_digest"] if specs and parse(specs[0].data)[2] else [])))
     course = loop.Course(specs, steps, loop.Options(**options))
-    if saved := course.saved:
-        division = Division(**saved.note["division"])
-    elif division is None:
+    division = course.division() or division
+    if division is None:
         units = max(UNITS[s.network] for s in specs) * specs[0].dimension
         division = divide(specs[0].samples, units, len(specs), course.device)
     stack = Stack(specs, block_data(specs), division)

@@ -79,13 +79,13 @@ def train(
     at, last = recorded_steps(epochs), epochs * spec.batches
     points = survey.count(spec, data) if survey else 0
     course = loop.Course(specs, last + points, loop.Options(**options), movable=True)
-    begun_with = course.saved.note["threads"] if course.saved and not course.moved else None
+    begun_with = course.saved.entry("threads") if course.saved and not course.moved else None
     with threads(begun_with), _exact(course.device):
         learner = Learner(spec, data, course.device, roll)
         measured = survey(learner, data) if survey else None
         machine = {name: course.here[name] for name in MACHINE}
         saved = course.saved
-        if saved and saved.note["step"] > last and (course.moved or saved.note.get("machine") != machine):
+        if saved and saved.entry("step") > last and (course.moved or saved.note.get("machine") != machine):
             saved.note["step"] = last  # other rounding may find other places, so all are measured here
         note = {"threads": torch.get_num_threads(), "machine": machine}
         look = {epoch * spec.batches for epoch in at}
