@@ -103,6 +103,29 @@ def test_other_errors_are_not_taken_for_lack_of_memory(monkeypatch):
         pullback_metric(lambda x: x, torch.ones(2))
 
 
+class ChannelsLast(nn.Module):
+    """torch refuses the memory_format of a tensor within vmap."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.last = nn.Linear(12, 14).double()
+
+    def forward(self, x):
+        images = x.view(-1, 3, 2, 2).contiguous(memory_format=torch.channels_last)
+        return torch.tanh(self.last(images.flatten(1)))
+
+
+@pytest.mark.parametrize(
+    "name", ["pullback_metric", "log_volume_element", "deep_log_volume_element", "ricci_scalar", "path_length"]
+)
+def test_an_error_about_the_memory_format_is_not_taken_for_lack_of_memory(name):
+    module, x = ChannelsLast(), torch.rand(2, 12, dtype=torch.float64)
+    plain = nn.Sequential(module.last, nn.Tanh())
+    found, wanted = (torch.as_tensor(getattr(geometry, name)(f, x)) for f in (module, plain))
+    torch.testing.assert_close(found, wanted)
+
+
 def test_free_memory_sets_the_number_of_derivatives(monkeypatch):
     model = nn.Sequential(nn.Linear(10, 1000), nn.Tanh(), nn.Linear(1000, 5)).double()
     counts = []

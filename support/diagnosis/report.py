@@ -16,6 +16,7 @@ from support.diagnosis.part import Part, normal, wrapped
 from support.diagnosis.training import steps, units
 from support.diagnosis.volume import Volume, choices, volume
 from support.geometry import SingularMetric
+from support.geometry.jacobians import lacks_memory
 from support.networks.derivatives import Misled
 from support.networks.given import undisturbed
 from support.networks.network import Network
@@ -141,7 +142,7 @@ def reason(error: Exception) -> str:
     """Why something could not be measured, in one line."""
     text = " ".join(str(error).split())
     text = text if len(text) <= MOST else text[:MOST].rsplit(" ", 1)[0] + " ..."
-    if isinstance(error, MemoryError) or "allocate memory" in text:
+    if lacks_memory(error):
         return f"it needs more memory than there is; pass fewer or smaller inputs ({text})"
     if isinstance(error, torch.linalg.LinAlgError):
         return f"its numbers are too large, or too far apart, for the decomposition of a matrix ({text})"

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from support.arguments import whole
 from support.geometry import checks
-from support.geometry.jacobians import free_memory, plain_attention, rows, saved_bytes
+from support.geometry.jacobians import free_memory, lacks_memory, plain_attention, rows, saved_bytes
 
 MOST = 2**29  # bytes for the rows of a chunk on a CPU, where larger chunks bring no more speed: 512 MB
 ROW = 15  # bytes that a row of a chunk needs, over those of the largest saved tensor: 9 to 15 for ResNets
@@ -76,7 +76,7 @@ def jacobian_triangles(module: nn.Module, x: Tensor, chunk_size: int | None = No
                 found.append(_triangle(f, point, m, together))
                 break
             except RuntimeError as error:  # torch.OutOfMemoryError is one
-                if chunk_size or together == 1 or "memory" not in str(error):
+                if chunk_size or together == 1 or not lacks_memory(error):
                     raise
                 together //= 2
     return torch.stack(found)

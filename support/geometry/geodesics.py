@@ -12,7 +12,7 @@ import torch
 
 from support.arguments import whole
 from support.geometry import checks
-from support.geometry.jacobians import load_forward_mode, plain_attention, rows
+from support.geometry.jacobians import lacks_memory, load_forward_mode, plain_attention, rows
 
 COARSE = 0.05  # relative change of the length that is allowed when every side is cut into FINER parts
 FINER = 8
@@ -67,7 +67,7 @@ def _each_side(f, path):
             with torch.no_grad():
                 return _sides(f, path, together)
         except Exception as error:  # no batch of a recurrent network, no forward mode of a function of the reader
-            if "memory" in str(error):
+            if lacks_memory(error):
                 raise
     middles, steps = (path[1:] + path[:-1]) / 2, path.diff(dim=0)
     with plain_attention():
@@ -128,7 +128,7 @@ def geodesic(
                 **{"xtol": 1e-9, "ftol": 1e-12, "gtol": 1e-12, "max_nfev": steps},
             )
     except RuntimeError as error:
-        if "memory" in str(error):
+        if lacks_memory(error):
             raise
         raise ValueError(
             "a geodesic needs derivatives of f at many points at once, twice in forward mode, which torch does not "

@@ -24,6 +24,16 @@ class NoDerivative(ValueError):
     """Torch has no derivative of a map in this mode."""
 
 
+def lacks_memory(error: BaseException) -> bool:
+    """Whether the error says that memory ran out; torch has no class for it on a CPU.
+
+    >>> lacks_memory(RuntimeError("can't allocate memory")), lacks_memory(RuntimeError("unsupported memory format"))
+    (True, False)
+    """
+    said = ("out of memory", "allocate memory", "enough memory")
+    return isinstance(error, MemoryError) or any(words in str(error) for words in said)
+
+
 TOGETHER = 2**22  # numbers in the inputs of several directional derivatives at a time
 NUMBERS = 2**23  # in the Jacobians of a group of points: 64 MB
 
@@ -56,7 +66,7 @@ def of_jacobians(f: Callable, x: Tensor, reduce: Callable[[Tensor, int], Tensor]
         except RuntimeError as error:  # torch.OutOfMemoryError is one
             if "inplace" in str(error):
                 raise ValueError("f changes its input in place, which torch cannot differentiate here") from error
-            if passes == 1 or "memory" not in str(error):
+            if passes == 1 or not lacks_memory(error):
                 raise
             passes //= 2
     found = torch.cat(found)
@@ -80,7 +90,7 @@ def jacobians(f: Callable, x: Tensor, m: int, passes: int) -> Tensor:
         try:
             return torch.func.vmap(one)(x)
         except Exception as error:
-            if "memory" in str(error) or "inplace" in str(error):
+            if lacks_memory(error) or "inplace" in str(error):
                 raise
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -96,7 +106,7 @@ def rows(f: Callable, x: Tensor, chunk_size: int) -> Tensor:
         try:
             return torch.func.jacrev(f, chunk_size=chunk_size)(x)
         except Exception as error:
-            if "memory" in str(error) or "inplace" in str(error):
+            if lacks_memory(error) or "inplace" in str(error):
                 raise
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -141,7 +151,7 @@ def products(f: Callable, x: Tensor, directions: Tensor) -> Tensor:
         try:
             return torch.stack([forward(u) for u in directions], -1)
         except Exception as error:  # also of a function of the reader's own that has only a backward pass
-            if "memory" in str(error):
+            if lacks_memory(error):
                 raise
     with torch.enable_grad(), plain_attention():
         point = x.detach().requires_grad_()
@@ -172,7 +182,7 @@ def missed(f: Callable, x: Tensor, u: Tensor, parts: int, batch: int, forward: b
     try:
         found = [_slope(f, *each, forward) for each in zip(middles, *ways, strict=True)]
     except RuntimeError as error:
-        if "memory" in str(error):
+        if lacks_memory(error):
             raise
         with torch.no_grad():
             f(middles[0])  # raises what is no fault of the derivative
