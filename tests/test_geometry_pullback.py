@@ -613,16 +613,70 @@ def test_a_map_that_works_in_place_neither_changes_the_points_nor_the_result(nam
     )
 
 
-def test_a_module_that_works_in_place_is_refused_or_measured_as_one_that_does_not():
-    torch.manual_seed(0)
-    linear = nn.Linear(3, 2).double()
+def filled(value, how):
+    """A new tensor with this value, written into it."""
+    out = torch.zeros(value.shape, dtype=value.dtype)
+    if how == "+=":
+        out += value
+    else:
+        out[:] = value
+    return out
+
+
+W = torch.tensor([[1.0, 0.5, 0.2], [0.3, -1.0, 0.4]], dtype=torch.float64)
+IN_PLACE = {  # a map that works in place, and the same map that does not
+    "out += y": (lambda x: filled(torch.tanh(W @ x), "+="), lambda x: torch.tanh(W @ x)),
+    "out[:] = y": (lambda x: filled(torch.tanh(W @ x), "[:]"), lambda x: torch.tanh(W @ x)),
+    "of a hidden value": (lambda x: (W @ x).mul_(2).add_(1).tanh_(), lambda x: torch.tanh(2 * W @ x + 1)),
+    "of its input": (lambda x: torch.tanh(W @ x.mul_(2)), lambda x: torch.tanh(W @ (2 * x))),
+    "of one coordinate": (lambda x: torch.tanh(W @ x.index_fill_(0, torch.tensor([0]), 0.0)),
+                          lambda x: torch.tanh(W @ (x * torch.tensor([0.0, 1.0, 1.0])))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("outputs", [2, 4])  # rows, and columns in forward mode
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_a_map_that_works_in_place_has_the_metric_of_one_that_does_not(name, outputs):
     x = torch.rand(2, 3, dtype=torch.float64) + 0.1
     before = x.clone()
-    inplace, other = (nn.Sequential(nn.ReLU(inplace=i), linear).eval() for i in (True, False))
-    with pytest.raises(ValueError, match="f changes its input in place"):
-        geometry.pullback_metric(inplace, x)
-    found, wanted = (geometry.deep_log_volume_element(module, x) for module in (inplace, other))
-    assert torch.equal(found, wanted) and torch.equal(x, before)
+    for measure in (pullback_metric, lambda f, x: torch.tensor(path_length(f, x))):
+        found, wanted = (measure(lambda x, f=f: f(x).repeat(outputs // 2), x) for f in IN_PLACE[name])
+        torch.testing.assert_close(found, wanted)
+    assert torch.equal(x, before)
+
+
+@pytest.mark.parametrize("hidden", [True, False])
+def test_a_module_that_works_in_place_is_measured_as_one_that_does_not(hidden):
+    torch.manual_seed(0)
+    first, last = nn.Linear(3, 3).double(), nn.Linear(3, 2).double()
+    x = torch.rand(2, 3, dtype=torch.float64) + 0.1
+    before = x.clone()
+    inplace, other = (nn.Sequential(*[first][:hidden], nn.LeakyReLU(inplace=i), last).eval() for i in (True, False))
+    for measure in (pullback_metric, log_volume_element, geometry.deep_log_volume_element):
+        torch.testing.assert_close(measure(inplace, x), measure(other, x))
+    assert torch.equal(x, before)
+
+
+def test_a_map_that_overwrites_what_its_derivative_needs_is_refused():
+    def f(x):
+        y = x**2
+        x += 1
+        return W @ y
+
+    x = torch.rand(2, 3, dtype=torch.float64)
+    before = x.clone()
+    with pytest.raises(ValueError, match="f overwrites in place a value that its derivative needs"):
+        pullback_metric(f, x)
+    assert torch.equal(x, before)
+
+
+@pytest.mark.parametrize("how", ["+=", "[:]"])
+def test_a_map_that_fills_a_tensor_has_a_curvature(how):
+    def sphere(x):
+        return torch.cat([x, (1 - x @ x).sqrt()[None]])
+
+    x = torch.tensor([[0.5, 0.2]], dtype=torch.float64)
+    torch.testing.assert_close(ricci_scalar(lambda x: filled(sphere(x), how), x), ricci_scalar(sphere, x))
 
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")

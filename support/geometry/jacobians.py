@@ -43,8 +43,8 @@ def of_jacobians(f: Callable, x: Tensor, reduce: Callable[[Tensor, int], Tensor]
 
     start: index of the group's first point. A batch of images, (N, ...), is flattened; f takes one image, and a
     module a batch of one.
-    Shape (N, ...), or (...) for one point. Raises NotFinite where df/dx is not finite, and ValueError where f changes
-    its input in place and torch cannot differentiate that.
+    Shape (N, ...), or (...) for one point. Raises NotFinite where df/dx is not finite, and ValueError where f
+    overwrites in place a value that its derivative needs. The points themselves never change: f gets a copy.
     """
     x, shape = checks.tensor(x), (-1,)
     if x.ndim > 2:
@@ -64,8 +64,6 @@ def of_jacobians(f: Callable, x: Tensor, reduce: Callable[[Tensor, int], Tensor]
             found.append(reduce(J, start))
             start += len(group)
         except RuntimeError as error:  # torch.OutOfMemoryError is one
-            if "inplace" in str(error):
-                raise ValueError("f changes its input in place, which torch cannot differentiate here") from error
             if passes == 1 or not lacks_memory(error):
                 raise
             passes //= 2
@@ -87,14 +85,7 @@ def jacobians(f: Callable, x: Tensor, m: int, passes: int) -> Tensor:
         return rows(torch.eye(m, dtype=x.dtype, device=x.device))
 
     with torch.no_grad(), plain_attention():  # of the parameters, whose graph would be kept: 6 GB for a ResNet-34
-        try:
-            return torch.func.vmap(one)(x)
-        except Exception as error:
-            if lacks_memory(error) or "inplace" in str(error):
-                raise
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                return torch.stack([_by_rows(f, point) for point in x])
+        return _first_of(lambda: torch.func.vmap(one)(x), lambda: torch.stack([_by_rows(f, point) for point in x]))
 
 
 def rows(f: Callable, x: Tensor, chunk_size: int) -> Tensor:
@@ -103,24 +94,37 @@ def rows(f: Callable, x: Tensor, chunk_size: int) -> Tensor:
     Call it within `plain_attention`.
     """
     with torch.no_grad():  # of the parameters, whose graph would be kept
-        try:
-            return torch.func.jacrev(f, chunk_size=chunk_size)(x)
-        except Exception as error:
-            if lacks_memory(error) or "inplace" in str(error):
-                raise
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                return _by_rows(f, x)
+        return _first_of(lambda: torch.func.jacrev(f, chunk_size=chunk_size)(x), lambda: _by_rows(f, x))
+
+
+def _first_of(fast: Callable[[], Tensor], slow: Callable[[], Tensor]) -> Tensor:
+    """What the fast way gives, or the slow one where torch has no fast one for the map."""
+    try:
+        return fast()
+    except Exception as error:
+        if lacks_memory(error):
+            raise
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return slow()
 
 
 def _by_rows(f: Callable, x: Tensor) -> Tensor:
-    """df/dx, (m, d), of one point, by plain reverse mode, which works for what vmap and forward mode refuse."""
+    """df/dx, (m, d), of one point, by plain reverse mode, which works for what vmap and forward mode refuse.
+
+    Raises ValueError where f overwrites what its own derivative needs.
+    """
     with torch.enable_grad():
         x = x.detach().requires_grad_()
         y = f(x)
         if not y.requires_grad:
             return x.new_zeros(len(y), len(x))
-        rows = [torch.autograd.grad(value, x, retain_graph=True, allow_unused=True)[0] for value in y]
+        try:
+            rows = [torch.autograd.grad(value, x, retain_graph=True, allow_unused=True)[0] for value in y]
+        except RuntimeError as error:
+            if "inplace" in str(error):
+                raise ValueError(f"f overwrites in place a value that its derivative needs: {error}") from error
+            raise
     return torch.stack([torch.zeros_like(x) if row is None else row for row in rows])
 
 
