@@ -703,6 +703,49 @@ def test_attention_has_a_metric_in_both_modes():
 # Batches and modes
 
 
+def random_maps():
+    """Maps of three numbers that are random, by functions and by modules other than `nn.Dropout`."""
+    linear = nn.Linear(3, 2).double()
+
+    class Recurrent(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.LSTM(3, 8, num_layers=2, dropout=0.5, batch_first=True)
+
+        def forward(self, x):
+            return self.layers(x[:, None])[0][:, 0]
+
+    return {
+        "dropout": lambda x: nn.functional.dropout(linear(x), 0.1),
+        "noise": lambda x: linear(x) + torch.randn(2).double(),
+        "LSTM": Recurrent().double(),
+        "RReLU": nn.Sequential(linear, nn.RReLU()),
+    }
+
+
+@pytest.mark.filterwarnings("ignore:.*is piecewise linear")
+@pytest.mark.parametrize("name", random_maps())
+def test_a_random_map_is_refused_and_measured_in_evaluation_mode(name):
+    torch.manual_seed(0)
+    f, x = random_maps()[name], -torch.rand(2, 3, dtype=torch.float64)
+    measures = [pullback_metric, log_volume_element, path_length]
+    if isinstance(f, nn.Module):
+        measures.append(geometry.deep_log_volume_element)
+    for measure in measures:
+        with pytest.raises(ValueError, match=r"other values each time.*\.eval\(\)"):
+            measure(f, x)
+    if isinstance(f, nn.Module):
+        assert torch.isfinite(log_volume_element(f.eval(), x)).all()
+
+
+def test_a_map_that_draws_what_it_does_not_use_is_measured():
+    def f(x):
+        torch.rand(3)
+        return 2 * x
+
+    assert pullback_metric(f, torch.ones(2)).tolist() == [[4, 0], [0, 4]]
+
+
 def test_a_batch_norm_without_statistics_is_refused():
     """Also behind a function: one input alone has no such outputs."""
     norm = nn.BatchNorm1d(3, track_running_stats=False)

@@ -19,6 +19,7 @@ from support.activations import Abs
 RECTIFIERS = (nn.ReLU, nn.LeakyReLU, nn.PReLU, nn.RReLU, nn.Threshold, Abs)
 POOLS = (_MaxPoolNd, _AdaptiveMaxPoolNd, nn.FractionalMaxPool2d, nn.FractionalMaxPool3d)
 NORMS = ("norm", "linalg_norm", "linalg_vector_norm", "linalg_matrix_norm", "pairwise_distance", "dist", "std")
+DRAWS = 100  # calls of a map that draws random numbers: two dropout masks of few units are often the same
 PIECEWISE_LINEAR = (*RECTIFIERS, nn.Hardtanh, nn.Hardsigmoid, nn.Hardshrink, nn.Softshrink, *POOLS)
 
 
@@ -121,7 +122,11 @@ def copied(module: nn.Module, dtype: torch.dtype) -> nn.Module:
 
 
 def outputs(f: Callable, x: Tensor) -> int:
-    """The number m of outputs of f, (d,) -> (m,), from the first point of x, (N, d). Raises ValueError for others."""
+    """The number m of outputs of f, (d,) -> (m,), from the first point of x, (N, d).
+
+    Raises ValueError for others, and where f gives other values at another call.
+    """
+    state = torch.get_rng_state()
     try:
         with torch.no_grad(), called_modules():
             y = f(x[0])
@@ -138,6 +143,15 @@ def outputs(f: Callable, x: Tensor) -> int:
         )
     if y.dtype != x.dtype:
         raise ValueError(f"f gave {y.dtype} at a {x.dtype} point; pass a module itself, or weights in {x.dtype}")
+    calls = 1 if torch.equal(state, torch.get_rng_state()) else DRAWS
+    within = torch.finfo(y.dtype).eps ** 0.5
+    at_most = within * float(y.nan_to_num(0, 0, 0).abs().max())
+    with torch.no_grad():
+        if not all(torch.allclose(f(x[0]), y, within, at_most, equal_nan=True) for _ in range(calls)):
+            raise ValueError(
+                "f gives other values each time, as a dropout in training mode does: Jacobians would be those of one "
+                "draw; call .eval() on the module first, pass training=False to functions, or fix what is random"
+            )
     return len(y)
 
 

@@ -37,7 +37,7 @@ def pullback_metric(f: Callable, x: Tensor) -> Tensor:
             x[None]. (`deep_log_volume_element` takes three axes as one image.)
     Raises:
         NotFinite: where df/dx is not finite.
-        ValueError: for points or outputs of another shape or type, or points that are not finite.
+        ValueError: for points or outputs of another shape or type, points that are not finite, or a random f.
     Source: Zavatone-Veth et al. 2025, section 2.
 
     >>> pullback_metric(lambda x: 2 * x, torch.zeros(2)).tolist()
