@@ -497,6 +497,18 @@ def test_lines_between_classes_are_set_against_lines_within_a_class(data, model)
     assert titled(found.plot().axes[0]) == found.of and found.page().count("<img") == 1
 
 
+def test_each_line_counts_once():
+    """Of twelve inputs, six predicted in each class, at most 36 lines cross the boundary."""
+    torch.manual_seed(0)
+    network, x = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 2)), torch.randn(12, 4)
+    y = network(x).detach()
+    network[2].bias.data[0] -= (y[:, 0] - y[:, 1]).sort()[0][5:7].mean()
+    found = diagnosis.lines(network, x, torch.arange(12) % 2, number=100)
+    assert 10 < len(found.effect) <= 36
+    for effect in (found.effect, found.same_effect):
+        assert len(np.unique(effect.round(9))) == len(effect)
+
+
 @pytest.mark.parametrize(
     ("mean", "answer"), [(1.0, "Yes:"), (-1.0, "No, less:"), (0.1, "Not to be told:"), (0, "Not")]
 )
