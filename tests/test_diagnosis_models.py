@@ -479,6 +479,11 @@ def test_wide_inputs_are_measured_in_their_leading_directions():
     assert found.log_volume[1] == pytest.approx(float(torch.linalg.svdvals(J).log().sum()), abs=1e-3)
 
 
+def test_one_coordinate_has_a_principal_direction():
+    basis, share = principal(torch.tensor([[1.0], [2.0], [4.0]]), 1)
+    assert basis.abs().tolist() == [[1.0]] and share == pytest.approx(1)
+
+
 def test_the_principal_directions_are_the_same_from_the_singular_values():
     x = torch.randn(12, 30, generator=torch.Generator().manual_seed(0)).double()
     basis, share = principal(x, 4)
@@ -1231,7 +1236,9 @@ def test_the_twin_is_untrained_and_of_the_same_architecture():
     )
     model.extra = nn.Parameter(torch.arange(6.0))
     net = Network(model, x, y)
+    state = torch.get_rng_state()
     twin, again = net.twin(), net.twin()
+    assert torch.equal(torch.get_rng_state(), state)
     assert torch.equal(twin.logits, again.logits) and not torch.equal(twin.logits, net.logits)
     assert sorted(twin.model.extra.tolist()) == [0, 1, 2, 3, 4, 5] != twin.model.extra.tolist()
     made = twin.model[0](x.double())
