@@ -479,6 +479,13 @@ def test_wide_inputs_are_measured_in_their_leading_directions():
     assert found.log_volume[1] == pytest.approx(float(torch.linalg.svdvals(J).log().sum()), abs=1e-3)
 
 
+def test_a_model_is_copied_to_the_cpu_with_all_that_it_holds(monkeypatch):
+    asked, copied = [], given.copied
+    monkeypatch.setattr(given, "copied", lambda *one: asked.append(one[1:]) or copied(*one))
+    given.copy_of(nn.Linear(2, 2), torch.float64)
+    assert asked == [(torch.float64, "cpu")]
+
+
 def test_one_coordinate_has_a_principal_direction():
     basis, share = principal(torch.tensor([[1.0], [2.0], [4.0]]), 1)
     assert basis.abs().tolist() == [[1.0]] and share == pytest.approx(1)

@@ -10,10 +10,12 @@ import pytest
 import torch
 from geometry_cases import ACTIVATIONS, exact, mp, shallow_case, two_layers
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from support import geometry
 from support.geometry import (
     NotFinite,
+    checks,
     geodesic,
     jacobians,
     log_volume_element,
@@ -366,6 +368,27 @@ def test_a_module_in_float32_is_measured_in_a_copy(measure):
     after = module.state_dict()
     assert all(torch.equal(before[name], after[name]) and after[name].dtype == torch.float32 for name in before)
     assert module.shift.dtype == torch.float32
+
+
+class NoDoubleHere(TorchDispatchMode):
+    """The CPU has no float64, as MPS has none."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        made = func(*args, **(kwargs or {}))
+        assert not (made.dtype == torch.float64 and made.device.type == "cpu")
+        return made
+
+
+def test_a_copy_goes_to_its_device_before_its_precision_changes():
+    """Also what is neither a parameter nor a buffer; "meta" stands for another device."""
+    module = nn.BatchNorm1d(3)
+    module.plain = torch.ones(3)
+    with NoDoubleHere():
+        made = checks.copied(module, torch.float64, "meta")
+    for value in (made.weight, made.running_mean, made.plain):
+        assert value.dtype == torch.float64 and value.is_meta
+    assert not any(t.is_meta for t in (module.weight, module.running_mean, module.plain))
+    assert checks.copied(module, torch.float64).plain.device == module.plain.device
 
 
 def test_a_module_that_cannot_be_copied_is_named():

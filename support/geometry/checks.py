@@ -99,22 +99,27 @@ def in_precision(value: Tensor, dtype: torch.dtype) -> Tensor:
     return value.to(dtype) if value.is_floating_point() else value
 
 
-def copied(module: nn.Module, dtype: torch.dtype) -> nn.Module:
+def copied(module: nn.Module, dtype: torch.dtype, device: str | None = None) -> nn.Module:
     """A copy of the module with all its real and complex tensors in this precision; the module itself stays as it is.
 
+    device: of the copy, by default that of each tensor. They go there first: not every device has every precision.
     Tensors that are neither parameters nor buffers are converted, too. Raises ValueError where it cannot be copied.
     """
+
+    def there(value):
+        return in_precision(value if device is None else value.to(device), dtype)
+
     held = [t for part in module.modules() for t in vars(part).values() if isinstance(t, Tensor) and not t.is_leaf]
     try:  # tensors made by an operation, such as those of weight norm, refuse to be copied: they are handed over
         with torch.inference_mode(False):
             made = copy.deepcopy(module, {id(t): t.detach().clone() for t in held})
-            made._apply(lambda t: in_precision(t, dtype))
+            made._apply(there)
     except Exception as error:  # whatever the module holds
         raise ValueError(f"the module cannot be copied: {error}") from error
     for part in made.modules():
         for name, value in vars(part).items():
             if isinstance(value, Tensor):
-                vars(part)[name] = in_precision(value.detach(), dtype)
+                vars(part)[name] = there(value.detach())
         for name, value in part._buffers.items():
             if value is not None and _of_inference(value):  # only parameters lose that mode in a copy
                 part._buffers[name] = value.clone()
