@@ -64,6 +64,15 @@ def test_a_fold_changes_no_distance(fold):
     assert path.length == pytest.approx(geodesic(f, a, b).length, rel=1e-6)
 
 
+def test_everything_stays_on_the_device_of_the_ends():
+    """New tensors are on another device by default."""
+    ends = torch.tensor([[0.6, 0.0], [0.0, 0.6]], dtype=torch.float64)
+    expected = geodesic(sphere, *ends, bow=0.1)
+    with torch.device("meta"):
+        found = geodesic(sphere, *ends, bow=0.1)
+    assert found.points.device == ends.device and found.length == pytest.approx(expected.length)
+
+
 def test_it_is_no_longer_than_the_segment_or_its_first_guess():
     f = two_layers(3, 7, 9)
     a, b = torch.full((3,), -0.5, dtype=torch.float64), torch.tensor([0.4, 0.9, -0.2], dtype=torch.float64)

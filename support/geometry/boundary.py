@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 from support.arguments import whole
+from support.geometry.checks import tensor
 
 WITHIN = 0.1  # relative difference in length, and in ink, that a matched segment may have
 ROUNDS = 25  # of bisection
@@ -31,7 +32,7 @@ ROUNDS = 25  # of bisection
 
 def real(values: Any) -> Tensor:
     """The values as a tensor: in their own precision; lists and whole numbers in float64."""
-    values = torch.as_tensor(values, dtype=torch.float64 if isinstance(values, list | tuple | float) else None)
+    values = tensor(values)
     return values if values.is_floating_point() else values.double()
 
 
@@ -57,7 +58,7 @@ class Pairs:
 
         The segments across a boundary come first, then the matched ones.
         """
-        t = torch.linspace(0, 1, points, dtype=self.a.dtype).expand(len(self), -1)
+        t = torch.linspace(0, 1, points, dtype=self.a.dtype, device=self.a.device).expand(len(self), -1)
         t = torch.cat([t, self.crossing[:, None]], 1)
         return torch.stack([along(self.a, self.b, t), along(self.same_a, self.same_b, t)])
 
@@ -67,8 +68,9 @@ def candidates(labels: Any, count: int, seed: int = 0) -> tuple[Tensor, Tensor]:
 
     Twice (count,), or one less if count is odd. Raises ValueError if there are too few pairs of either sort.
     """
-    labels = torch.as_tensor(labels)
-    ends = torch.randint(len(labels), (2, 50 * count), generator=torch.Generator().manual_seed(seed))
+    labels = tensor(labels)
+    generator = torch.Generator().manual_seed(seed)
+    ends = torch.randint(len(labels), (2, 50 * count), generator=generator, device="cpu").to(labels.device)
     differ = labels[ends[0]] != labels[ends[1]]
     alike = ~differ & (ends[0] != ends[1])
     kinds = [ends[:, kind][:, : count // 2] for kind in (differ, alike)]
@@ -79,15 +81,15 @@ def candidates(labels: Any, count: int, seed: int = 0) -> tuple[Tensor, Tensor]:
 
 def along(a: Any, b: Any, t: Any) -> Tensor:
     """The points at t, (P, T) or (T,), of the segments from a to b, (P, d) each; shape (P, T, d)."""
-    a, b, t = real(a), real(b), real(t)
-    t = t.to(a.dtype)
+    a, b = real(a), real(b)
+    t = real(t).to(a)
     return torch.lerp(a[:, None], b[:, None], t.expand(len(a), -1)[..., None])
 
 
 def of_points(f: Callable, x: Any) -> Tensor:
     """f, a function of (N, d), at points (P, T, d); shape (P, T)."""
     x = real(x)
-    return torch.as_tensor(f(x.flatten(0, 1))).unflatten(0, x.shape[:2]) if len(x) else x.new_empty(x.shape[:2])
+    return tensor(f(x.flatten(0, 1))).unflatten(0, x.shape[:2]) if len(x) else x.new_empty(x.shape[:2])
 
 
 def find_pairs(predict: Callable, a: Any, b: Any, most: int, points: int, ink: bool = False) -> Pairs:
@@ -100,7 +102,7 @@ def find_pairs(predict: Callable, a: Any, b: Any, most: int, points: int, ink: b
     both ends.
     """
     a, b = real(a), real(b)
-    t = torch.linspace(0, 1, points, dtype=a.dtype)
+    t = torch.linspace(0, 1, points, dtype=a.dtype, device=a.device)
     return pairs_among(of_points(predict, along(a, b, t)), predict, a, b, most, ink)
 
 
@@ -111,8 +113,8 @@ def pairs_among(
 
     middle: the share of a segment, around its middle, in which it must cross the boundary.
     """
-    classes, a, b = torch.as_tensor(classes), real(a), real(b)
-    t = torch.linspace(0, 1, classes.shape[1], dtype=a.dtype)
+    classes, a, b = tensor(classes), real(a), real(b)
+    t = torch.linspace(0, 1, classes.shape[1], dtype=a.dtype, device=a.device)
     changes = classes[:, 1:] != classes[:, :-1]
     first = changes.int().argmax(1)  # the point before the change
     central = torch.minimum(t[first], 1 - t[first + 1]) >= (1 - middle) / 2 - 1e-6
@@ -132,8 +134,8 @@ def matched(sizes: Any, others: Any, most: int, allowed: Any = None) -> tuple[li
     allowed: bool (N, M), whether two may be matched; by default all may.
     """
     sizes, others = real(sizes), real(others)
-    allowed = None if allowed is None else torch.as_tensor(allowed)
-    free, first, second = torch.ones(len(others), dtype=torch.bool), [], []
+    allowed = None if allowed is None else tensor(allowed).bool()
+    free, first, second = torch.ones_like(others, dtype=torch.bool), [], []
     for i, size in enumerate(sizes):
         if len(first) == most or not free.any():
             break
@@ -187,7 +189,7 @@ class Measured:
 
     def arrays(self) -> dict:
         """The fields as numpy arrays, by name."""
-        return {f.name: getattr(self, f.name).numpy() for f in fields(self)}
+        return {f.name: getattr(self, f.name).cpu().numpy() for f in fields(self)}
 
 
 def measure(log_volume: Callable, pairs: Pairs, points: int) -> Measured:
@@ -209,7 +211,7 @@ def summary(measured: dict) -> dict[str, float]:
     crossing. "pairs": their number.
     """
     crossing, effect, same, top = (
-        torch.as_tensor(measured[name]).double() for name in ("crossing", "effect", "same_effect", "peak")
+        tensor(measured[name]).double() for name in ("crossing", "effect", "same_effect", "peak")
     )
     nearer = (top - 0.5).abs() - (top - crossing).abs()
     spread = len(top) > 2 and float(top.std()) > 0 and float(crossing.std()) > 0

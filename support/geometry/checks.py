@@ -32,8 +32,10 @@ class NotFinite(ValueError):
 
 
 def tensor(value: Any) -> Tensor:
-    """The value as a tensor: lists of numbers in float64, tensors and arrays in their own type."""
-    return torch.as_tensor(value, dtype=torch.float64 if isinstance(value, list | tuple) else None)
+    """The value as a tensor: numbers and lists of them in float64, arrays in their own type, tensors as they are."""
+    if isinstance(value, Tensor):  # as_tensor would move it to the device that is set for new ones
+        return value
+    return torch.as_tensor(value, dtype=torch.float64 if isinstance(value, list | tuple | float) else None)
 
 
 def real(name: str, value: Any) -> Tensor:

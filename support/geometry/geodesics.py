@@ -104,7 +104,7 @@ def geodesic(
     whole("points", points, 3)
     if torch.equal(a, b):
         raise ValueError(f"a geodesic needs two different ends, got {a.tolist()} twice")
-    t = torch.linspace(0, 1, points, dtype=torch.float64)[:, None]
+    t = torch.linspace(0, 1, points, dtype=a.dtype, device=a.device)[:, None]
     segment = torch.lerp(a, b, t)
     aside = torch.zeros_like(a)
     if bow and len(a) > 1:
@@ -122,9 +122,9 @@ def geodesic(
     try:
         with plain_attention():  # once, not for each of its many calls
             found = least_squares(
-                lambda p: residuals(torch.from_numpy(p)).detach().numpy(),
-                start.numpy(),
-                lambda p: torch.func.jacfwd(residuals)(torch.from_numpy(p)).detach().numpy(),
+                lambda p: residuals(torch.from_numpy(p).to(a)).detach().cpu().numpy(),
+                start.cpu().numpy(),
+                lambda p: torch.func.jacfwd(residuals)(torch.from_numpy(p).to(a)).detach().cpu().numpy(),
                 **{"xtol": 1e-9, "ftol": 1e-12, "gtol": 1e-12, "max_nfev": steps},
             )
     except RuntimeError as error:
@@ -136,9 +136,9 @@ def geodesic(
         ) from error
     if not found.success:
         raise RuntimeError(f"no shortest path from {a.tolist()} to {b.tolist()} in {steps} steps: {found.message}")
-    path = torch.cat([a[None], torch.from_numpy(found.x).view(points - 2, -1), b[None]])
+    path = torch.cat([a[None], torch.from_numpy(found.x).to(a).view(points - 2, -1), b[None]])
     length = path_length(f, path)
-    along = torch.linspace(0, 1, FINER + 1, dtype=torch.float64)[1:, None, None]
+    along = torch.linspace(0, 1, FINER + 1, dtype=a.dtype, device=a.device)[1:, None, None]
     finer = torch.cat([a[None], torch.lerp(path[:-1], path[1:], along).transpose(0, 1).reshape(-1, len(a))])
     again = path_length(f, finer)
     if not abs(again - length) <= COARSE * length:
