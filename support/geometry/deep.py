@@ -5,7 +5,9 @@ So its rows are computed a few at a time, without a graph of the parameters, and
 free memory. Networks may be in float32, as they are trained, but all factorisations are in float64.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -57,7 +59,23 @@ def deep_log_volume_element(module: nn.Module, x: Tensor, chunk_size: int | None
     return found[0] if single else torch.stack(found)
 
 
+@contextmanager
+def _exact_convolutions() -> Iterator[None]:
+    """Within it a GPU rounds no product of float32 to TF32, its default in convolutions and recurrent networks."""
+    cudnn: Any = torch.backends.cudnn
+    with ExitStack() as stack:
+        if hasattr(cudnn, "conv"):
+            for kind in (cudnn.conv, cudnn.rnn):
+                stack.callback(setattr, kind, "fp32_precision", kind.fp32_precision)
+                kind.fp32_precision = "ieee"
+        else:  # before torch 2.9
+            kept = {name: getattr(cudnn, name) for name in ("enabled", "benchmark", "deterministic")}
+            stack.enter_context(cudnn.flags(**kept, allow_tf32=False))
+        yield
+
+
 @plain_attention()
+@_exact_convolutions()
 def jacobian_triangles(module: nn.Module, x: Tensor, chunk_size: int | None = None) -> Tensor:
     """R, upper triangular in float64, (N, k, k) with k = min(m, d), for each of N points.
 
