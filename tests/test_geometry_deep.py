@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from support.geometry import NotFinite, SingularMetric, deep, deep_log_volume_element, log_volume_element
+from support.geometry import NotFinite, SingularMetric, deep, deep_log_volume_element, jacobians, log_volume_element
 from support.networks.residual import Pool, ResNet
 
 
@@ -126,7 +126,7 @@ def test_rows_are_computed_as_many_at_a_time_as_memory_allows(monkeypatch):
     monkeypatch.setattr(torch.func, "jacrev", noted)
     largest = 2 * 8 * 8 * 8  # the first maps, in bytes
     for free, expected in ((0, 1), (4 * deep.ROW * largest * 20, range(2, m)), (2**40, m)):
-        monkeypatch.setattr(deep, "free_memory", lambda device, free=free: free)
+        monkeypatch.setattr(jacobians, "free_memory", lambda device, free=free: free)
         deep_log_volume_element(module, x[0])
         rows = seen.pop()
         assert rows in expected if isinstance(expected, range) else rows == expected

@@ -137,6 +137,10 @@ def test_free_memory_sets_the_number_of_derivatives(monkeypatch):
     assert counts[0] == pytest.approx(1000 * counts[1], rel=0.2) and counts[1] > 1 and counts[2] == 1
     # 1,000 numbers of 8 bytes come out of Tanh and are saved, perhaps twice; weights are shared, and do not count
     assert 10**9 / 4 / 3 / 20_000 < counts[0] < 10**9 / 4 / 3 / 8000
+    monkeypatch.setattr(jacobians, "free_memory", lambda device: 2**50)
+    point = torch.zeros(10, dtype=torch.float64)
+    assert jacobians.affordable_passes(model, point) < 2**29 / 3 / 8000  # a container has less than its machine
+    assert jacobians.affordable_bytes(torch.device("cuda")) == 2**48
 
 
 def test_outputs_need_memory_too(monkeypatch):

@@ -14,9 +14,8 @@ from torch import Tensor, nn
 
 from support.arguments import whole
 from support.geometry import checks
-from support.geometry.jacobians import free_memory, lacks_memory, plain_attention, rows, saved_bytes
+from support.geometry.jacobians import affordable_bytes, lacks_memory, plain_attention, rows, saved_bytes
 
-MOST = 2**29  # bytes for the rows of a chunk on a CPU, where larger chunks bring no more speed: 512 MB
 ROW = 15  # bytes that a row of a chunk needs, over those of the largest saved tensor: 9 to 15 for ResNets
 
 
@@ -103,9 +102,7 @@ def jacobian_triangles(module: nn.Module, x: Tensor, chunk_size: int | None = No
 def affordable_rows(f: Callable, x: Tensor, m: int) -> int:
     """How many of the m rows of the Jacobian of f at x, one input as f takes it, to compute at a time by default."""
     saved = saved_bytes(f, x)[1]
-    memory = free_memory(x.device) // 4
-    memory = min(memory, MOST) if x.device.type == "cpu" else memory
-    return min(m, max(1, (memory - sum(saved)) // (ROW * max(saved))))
+    return min(m, max(1, (affordable_bytes(x.device) - sum(saved)) // (ROW * max(saved))))
 
 
 def _points(x):

@@ -35,6 +35,7 @@ def lacks_memory(error: BaseException) -> bool:
 
 
 TOGETHER = 2**22  # numbers in the inputs of several directional derivatives at a time
+MOST = 2**29  # bytes at a time on a CPU: 512 MB
 NUMBERS = 2**23  # in the Jacobians of a group of points: 64 MB
 
 
@@ -245,9 +246,9 @@ def load_forward_mode() -> None:
 
 
 def affordable_passes(f: Callable, point: Tensor) -> int:
-    """How many derivatives of f fit in a quarter of the free memory, if each needs thrice what autograd saves."""
+    """How many derivatives of f fit in the affordable memory, if each needs thrice what autograd saves."""
     y, saved = saved_bytes(f, point)
-    return max(1, free_memory(point.device) // 4 // (3 * (sum(saved) + 2 * y.nbytes)))
+    return max(1, affordable_bytes(point.device) // (3 * (sum(saved) + 2 * y.nbytes)))
 
 
 def saved_bytes(f: Callable, x: Tensor) -> tuple[Tensor, list[int]]:
@@ -263,6 +264,15 @@ def saved_bytes(f: Callable, x: Tensor) -> tuple[Tensor, list[int]]:
         y = f(x.clone().requires_grad_().clone())  # the last one because f may work in place
     own = {p.untyped_storage().data_ptr() for module in called for p in module.parameters()}
     return y, [size for storage, size in saved if storage not in own]
+
+
+def affordable_bytes(device: torch.device) -> int:
+    """Bytes for what is computed at a time: a quarter of the free memory, and on a CPU MOST at most.
+
+    There more brings little speed, and a container may have less than its machine has free.
+    """
+    quarter = free_memory(device) // 4
+    return min(quarter, MOST) if device.type == "cpu" else quarter
 
 
 def free_memory(device: torch.device) -> int:
