@@ -377,6 +377,8 @@ def test_an_input_that_is_constant_within_a_class_costs_one_part_only(data, mode
 @pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_rate_that_is_not_positive_is_refused(data, model, rate):
     with pytest.raises(ValueError, match="rate must be a positive number, got"):
+        diagnose(model, *data, rate=rate)
+    with pytest.raises(ValueError, match="rate must be a positive number, got"):
         diagnosis.steps(model, *data, rate=rate)
 
 

@@ -600,6 +600,8 @@ def test_the_score_of_a_true_precision_is_that_of_drawn_members():
     torch.manual_seed(0)
     drawn = [float(mismatch(torch.eye(3).double(), torch.randn(15, 3).double().T.cov())) for _ in range(400)]
     found = chance.true_mismatch((15,), 3)
+    with pytest.raises(ValueError, match="read-only"):  # it is kept
+        found += 1
     assert np.mean(found) == pytest.approx(np.mean(drawn), rel=0.06)
     assert np.std(found) == pytest.approx(np.std(drawn), rel=0.2)
 
@@ -1557,6 +1559,8 @@ def test_the_command_line_writes_what_the_function_returns(tmp_path, monkeypatch
         assert main(["diagnose", model, data]) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert line.startswith("error: ") and error in line
+    assert main(["diagnose", "own_nets:make", "data.pt", "--rate", "-1"]) == 2
+    assert capsys.readouterr().err == "error: rate must be a positive number, got -1.0\n"
 
 
 def test_a_file_of_more_than_tensors_is_refused_in_one_sentence_that_says_what_to_save(asked, tmp_path, capsys):

@@ -182,6 +182,11 @@ def test_a_peak_needs_three_points(points):
         measure(ridge(EDGE), some_pairs(), points)
 
 
+def test_another_start_of_a_sigmoid_network_is_refused():
+    with pytest.raises(ValueError, match="start must be 'normal' or 'torch', not 'uniform'"):
+        initial_weights(2, 3, 2, 0, start="uniform")
+
+
 def test_without_pairs_the_numbers_are_nan():
     nobody = find_pairs(lambda x: torch.zeros(len(x)), *torch.rand(2, 5, 2, dtype=torch.float64), 3, POINTS)
     told = summary(measure(ridge(0.0), nobody, POINTS).arrays())

@@ -773,6 +773,11 @@ def test_a_map_that_draws_what_it_does_not_use_is_measured():
     assert pullback_metric(f, torch.ones(2)).tolist() == [[4, 0], [0, 4]]
 
 
+def test_more_directions_than_outputs_are_refused():
+    with pytest.raises(ValueError, match="2 outputs cannot vary in 3 directions"):
+        pullback.log_volume_along(lambda x: x[:, :2], torch.rand(4, 5), torch.eye(5)[:, :3])
+
+
 def test_a_batch_norm_without_statistics_is_refused():
     """Also behind a function: one input alone has no such outputs."""
     norm = nn.BatchNorm1d(3, track_running_stats=False)

@@ -13,7 +13,7 @@ from torch import nn
 
 from support.diagnosis.distances import Metrics, hyperplanes, metrics
 from support.diagnosis.part import Part, normal, wrapped
-from support.diagnosis.training import steps, units
+from support.diagnosis.training import check_rate, steps, units
 from support.diagnosis.volume import Volume, choices, volume
 from support.geometry import SingularMetric
 from support.geometry.jacobians import lacks_memory
@@ -35,7 +35,10 @@ STYLE = (
 
 @dataclass(frozen=True)
 class Report:
-    """parts: by name. missing: name -> why it could not be measured. twins, lost: these of an untrained network."""
+    """accuracy: percent of the inputs. parts: by name. missing: name -> why it could not be measured.
+
+    twins, lost: parts and missing of an untrained network.
+    """
 
     accuracy: float
     parts: dict[str, Part]
@@ -89,10 +92,11 @@ def diagnose(
         untrained: the network before training, which is measured beside; by default one with fresh weights is drawn.
             It is measured at the same inputs: for tokens, at the embeddings of `model`.
     Raises:
-        ValueError: for inputs or labels that are not finite, do not fit, or have one class only, and for models that
-            are random, scripted, quantised, or give outputs that are not finite. A part that cannot be measured is in
-            `missing`.
+        ValueError: for inputs or labels that are not finite, do not fit, or have one class only, for a rate that is
+            not positive, and for models that are random, scripted, quantised, or give outputs that are not finite. A
+            part that cannot be measured is in `missing`.
     """
+    check_rate(rate)
     net = Network(model, inputs, labels)
     measures: dict[str, Callable[[Network], Part]] = {
         "units": units,

@@ -204,12 +204,13 @@ def measure(log_volume: Callable, pairs: Pairs, points: int) -> Measured:
     return Measured(pairs.crossing, effect, same_effect, peak(profile), profile.mean(0), same_profile.mean(0))
 
 
-def summary(measured: dict) -> dict[str, float]:
-    """The means over the pairs, from the arrays of a `Measured`; NaN without pairs.
+def summary(measured: Measured | dict) -> dict[str, float]:
+    """The means over the pairs, from a `Measured` or its arrays; NaN without pairs.
 
     "effect", "same_effect" and "contrast" in nats. "nearer" in lengths of the segment. "correlation" of peak and
     crossing. "pairs": their number.
     """
+    measured = measured.arrays() if isinstance(measured, Measured) else measured
     crossing, effect, same, top = (
         tensor(measured[name]).double() for name in ("crossing", "effect", "same_effect", "peak")
     )

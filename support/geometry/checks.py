@@ -152,7 +152,7 @@ def outputs(f: Callable, x: Tensor) -> int:
         raise ValueError(f"f gave {y.dtype} at a {x.dtype} point; pass a module itself, or weights in {x.dtype}")
     calls = 1 if torch.equal(state, torch.get_rng_state()) else DRAWS
     within = torch.finfo(y.dtype).eps ** 0.5
-    at_most = within * float(y.nan_to_num(0, 0, 0).abs().max())
+    at_most = within * float(y.detach().nan_to_num(0, 0, 0).abs().max())
     with torch.no_grad():
         if not all(torch.allclose(f(x[0]), y, within, at_most, equal_nan=True) for _ in range(calls)):
             raise ValueError(
