@@ -30,7 +30,7 @@ WITHIN = 0.1  # relative difference in length, and in ink, that a matched segmen
 ROUNDS = 25  # of bisection
 
 
-def real(values: Any) -> Tensor:
+def floating(values: Any) -> Tensor:
     """The values as a tensor: in their own precision; lists and whole numbers in float64."""
     values = tensor(values)
     return values if values.is_floating_point() else values.double()
@@ -48,7 +48,7 @@ class Pairs:
 
     def __post_init__(self):
         for f in fields(self):
-            object.__setattr__(self, f.name, real(getattr(self, f.name)))
+            object.__setattr__(self, f.name, floating(getattr(self, f.name)))
 
     def __len__(self):
         return len(self.a)
@@ -81,14 +81,14 @@ def candidates(labels: Any, count: int, seed: int = 0) -> tuple[Tensor, Tensor]:
 
 def along(a: Any, b: Any, t: Any) -> Tensor:
     """The points at t, (P, T) or (T,), of the segments from a to b, (P, d) each; shape (P, T, d)."""
-    a, b = real(a), real(b)
-    t = real(t).to(a)
+    a, b = floating(a), floating(b)
+    t = floating(t).to(a)
     return torch.lerp(a[:, None], b[:, None], t.expand(len(a), -1)[..., None])
 
 
 def of_points(f: Callable, x: Any) -> Tensor:
     """f, a function of (N, d), at points (P, T, d); shape (P, T)."""
-    x = real(x)
+    x = floating(x)
     return tensor(f(x.flatten(0, 1))).unflatten(0, x.shape[:2]) if len(x) else x.new_empty(x.shape[:2])
 
 
@@ -101,7 +101,7 @@ def find_pairs(predict: Callable, a: Any, b: Any, most: int, points: int, ink: b
     ink: match only segments whose ink differs by at most WITHIN, too. The ink is the sum of the inputs, the mean of
     both ends.
     """
-    a, b = real(a), real(b)
+    a, b = floating(a), floating(b)
     t = torch.linspace(0, 1, points, dtype=a.dtype, device=a.device)
     return pairs_among(of_points(predict, along(a, b, t)), predict, a, b, most, ink)
 
@@ -113,7 +113,7 @@ def pairs_among(
 
     middle: the share of a segment, around its middle, in which it must cross the boundary.
     """
-    classes, a, b = tensor(classes), real(a), real(b)
+    classes, a, b = tensor(classes), floating(a), floating(b)
     t = torch.linspace(0, 1, classes.shape[1], dtype=a.dtype, device=a.device)
     changes = classes[:, 1:] != classes[:, :-1]
     first = changes.int().argmax(1)  # the point before the change
@@ -133,7 +133,7 @@ def matched(sizes: Any, others: Any, most: int, allowed: Any = None) -> tuple[li
     Each size in turn is matched with the unused one that is nearest, if the difference is within WITHIN.
     allowed: bool (N, M), whether two may be matched; by default all may.
     """
-    sizes, others = real(sizes), real(others)
+    sizes, others = floating(sizes), floating(others)
     allowed = None if allowed is None else tensor(allowed).bool()
     free, first, second = torch.ones_like(others, dtype=torch.bool), [], []
     for i, size in enumerate(sizes):
@@ -151,7 +151,7 @@ def matched(sizes: Any, others: Any, most: int, allowed: Any = None) -> tuple[li
 
 def bisect(predict: Callable, a: Any, b: Any, low: Any, high: Any) -> Tensor:
     """The t, (P,), between low and high at which the segments change from the class at low."""
-    a, b, low, high = real(a), real(b), real(low), real(high)
+    a, b, low, high = floating(a), floating(b), floating(low), floating(high)
     start = of_points(predict, along(a, b, low[:, None]))
     for _ in range(ROUNDS):
         middle = (low + high) / 2
@@ -165,7 +165,7 @@ def peak(profile: Any) -> Tensor:
 
     NaN for a profile that is NaN somewhere. T must be 3 or more.
     """
-    profile = real(profile)
+    profile = floating(profile)
     T = profile.shape[1]
     top = profile.argmax(1)
     inner = top.clamp(1, T - 2)
