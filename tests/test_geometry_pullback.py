@@ -774,7 +774,7 @@ def test_a_map_that_draws_what_it_does_not_use_is_measured():
 
 
 def test_more_directions_than_outputs_are_refused():
-    with pytest.raises(ValueError, match="2 outputs cannot vary in 3 directions"):
+    with pytest.raises(geometry.SingularMetric, match="2 outputs do not vary in 3 directions"):
         pullback.log_volume_along(lambda x: x[:, :2], torch.rand(4, 5), torch.eye(5)[:, :3])
 
 

@@ -94,8 +94,8 @@ def log_volume_along(f: Callable, x: Tensor, directions: Tensor) -> Tensor:
     """Log of the volume element in k directions alone, (N,), natural log, of a map of a batch, (N, ...) -> (N, m).
 
     x: (N, ...), float64 or float32. directions: orthonormal columns, (D, k), k <= m. Only k derivatives are taken, so
-    that D may be large. Raises SingularMetric where f does not vary in some of them, NotFinite, and ValueError for
-    k > m and for a batch norm without running statistics or in training mode.
+    that D may be large. Raises SingularMetric where f does not vary in some of them, as for k > m, NotFinite, and
+    ValueError for a batch norm without running statistics or in training mode.
 
     >>> log_volume_along(lambda x: 3 * x, torch.zeros(1, 4), torch.eye(4)[:, :2]).exp().round().tolist()
     [9.0]
@@ -103,7 +103,7 @@ def log_volume_along(f: Callable, x: Tensor, directions: Tensor) -> Tensor:
     with called_modules():
         J = products(f, x, directions.T.reshape(-1, *x.shape[1:])).double()
     if J.shape[1] < J.shape[2]:
-        raise ValueError(f"{J.shape[1]} outputs cannot vary in {J.shape[2]} directions; pass as many at most")
+        raise SingularMetric(f"{J.shape[1]} outputs do not vary in {J.shape[2]} directions; pass as many at most")
     if not J.isfinite().all():
         raise NotFinite("df/dx is not finite everywhere")
     sizes = torch.linalg.svdvals(J)
