@@ -1,4 +1,7 @@
-"""The support package of the book. Importing it loads nothing; `from support import diagnose` loads what it needs."""
+"""The support package of the book. Importing it loads nothing; `from support import diagnose` loads what it needs.
+
+It sets one variable of the process, OMP_WAIT_POLICY, unless it is set: waiting threads of torch sleep.
+"""
 
 import os
 

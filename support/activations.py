@@ -24,7 +24,8 @@ class Activation:
     """One activation; every function acts on a tensor of any shape, elementwise.
 
     function: phi. module: phi as a torch module. derivative: phi', by default from autograd. log_slopes: phi' and
-    phi'' as logarithms, which do not underflow; the functions of `geometry` for one layer need it.
+    phi'' as logarithms, which do not underflow; without it the functions of `geometry` for one layer differentiate
+    phi, and slopes below 1e-308 count as 0.
     """
 
     function: Callable[[Tensor], Tensor]

@@ -16,6 +16,9 @@ def elsewhere() -> bool:
 def pinned() -> Iterator[None]:
     """Within it, new tensors are float32 on the CPU, nothing is cast to another type, and products are not rounded.
 
+    But for the convolutions of a GPU, whose products cuDNN rounds to TF32 by default: who trains or measures such
+    networks there sets that for itself.
+
     Everything that draws data, trains or measures for a record is decorated with it. Code that wants something else
     says so for itself.
     """

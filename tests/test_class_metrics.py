@@ -22,7 +22,7 @@ from book.measures.classifiers.study import Plan, Recipe
 from book.records.store import Store
 from book.records.sweep import ensure
 from support.geometry import log_volume_element
-from support.geometry.class_metrics import Frame, mismatch
+from support.geometry.class_metrics import Frame, metrics_of, mismatch
 from support.geometry.pullback import log_volume_along
 from support.networks.architectures import LINEAR_AND_L2, restored
 from support.training.classifiers.ensemble import initial_weights, starting_weights
@@ -53,6 +53,13 @@ def network(name, inputs=8, hidden=12, classes=3, seed=0):
 
 
 # -- two numbers that compare a metric with a precision -----------------------------------------------------------
+
+
+def test_the_mismatch_of_a_map_as_the_module_says():
+    x, labels = classes()
+    frame = Frame.of(x, labels, 4)
+    G = metrics_of(torch.nn.Linear(8, 5).double(), x, labels, frame.basis, 20)
+    assert G.shape == (3, 4, 4) and mismatch(G, frame.covariances).shape == (3,)
 
 
 def test_only_a_multiple_of_the_precision_has_no_spread():

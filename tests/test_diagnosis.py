@@ -377,6 +377,8 @@ def test_an_input_that_is_constant_within_a_class_costs_one_part_only(data, mode
 @pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_rate_that_is_not_positive_is_refused(data, model, rate):
     with pytest.raises(ValueError, match="rate must be a positive number, got"):
+        diagnose(model, *data, rate=rate)
+    with pytest.raises(ValueError, match="rate must be a positive number, got"):
         diagnosis.steps(model, *data, rate=rate)
 
 
@@ -495,6 +497,18 @@ def test_lines_between_classes_are_set_against_lines_within_a_class(data, model)
     apart = found.effect - found.same_effect
     assert found.difference == pytest.approx((apart.mean(), apart.std(ddof=1) / 6**0.5))
     assert titled(found.plot().axes[0]) == found.of and found.page().count("<img") == 1
+
+
+def test_each_line_counts_once():
+    """Of twelve inputs, six predicted in each class, at most 36 lines cross the boundary."""
+    torch.manual_seed(0)
+    network, x = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 2)), torch.randn(12, 4)
+    y = network(x).detach()
+    network[2].bias.data[0] -= (y[:, 0] - y[:, 1]).sort()[0][5:7].mean()
+    found = diagnosis.lines(network, x, torch.arange(12) % 2, number=100)
+    assert 1 < len(found.effect) <= 36
+    for effect in (found.effect, found.same_effect):
+        assert len(np.unique(effect.round(9))) == len(effect)
 
 
 @pytest.mark.parametrize(

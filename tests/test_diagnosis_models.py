@@ -479,6 +479,18 @@ def test_wide_inputs_are_measured_in_their_leading_directions():
     assert found.log_volume[1] == pytest.approx(float(torch.linalg.svdvals(J).log().sum()), abs=1e-3)
 
 
+def test_a_model_is_copied_to_the_cpu_with_all_that_it_holds(monkeypatch):
+    asked, copied = [], given.copied
+    monkeypatch.setattr(given, "copied", lambda *one: asked.append(one[1:]) or copied(*one))
+    given.copy_of(nn.Linear(2, 2), torch.float64)
+    assert asked == [(torch.float64, "cpu")]
+
+
+def test_one_coordinate_has_a_principal_direction():
+    basis, share = principal(torch.tensor([[1.0], [2.0], [4.0]]), 1)
+    assert basis.abs().tolist() == [[1.0]] and share == pytest.approx(1)
+
+
 def test_the_principal_directions_are_the_same_from_the_singular_values():
     x = torch.randn(12, 30, generator=torch.Generator().manual_seed(0)).double()
     basis, share = principal(x, 4)
@@ -588,6 +600,8 @@ def test_the_score_of_a_true_precision_is_that_of_drawn_members():
     torch.manual_seed(0)
     drawn = [float(mismatch(torch.eye(3).double(), torch.randn(15, 3).double().T.cov())) for _ in range(400)]
     found = chance.true_mismatch((15,), 3)
+    with pytest.raises(ValueError, match="read-only"):  # it is kept
+        found += 1
     assert np.mean(found) == pytest.approx(np.mean(drawn), rel=0.06)
     assert np.std(found) == pytest.approx(np.std(drawn), rel=0.2)
 
@@ -1231,7 +1245,9 @@ def test_the_twin_is_untrained_and_of_the_same_architecture():
     )
     model.extra = nn.Parameter(torch.arange(6.0))
     net = Network(model, x, y)
+    state = torch.get_rng_state()
     twin, again = net.twin(), net.twin()
+    assert torch.equal(torch.get_rng_state(), state)
     assert torch.equal(twin.logits, again.logits) and not torch.equal(twin.logits, net.logits)
     assert sorted(twin.model.extra.tolist()) == [0, 1, 2, 3, 4, 5] != twin.model.extra.tolist()
     made = twin.model[0](x.double())
@@ -1543,6 +1559,8 @@ def test_the_command_line_writes_what_the_function_returns(tmp_path, monkeypatch
         assert main(["diagnose", model, data]) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert line.startswith("error: ") and error in line
+    assert main(["diagnose", "own_nets:make", "data.pt", "--rate", "-1"]) == 2
+    assert capsys.readouterr().err == "error: rate must be a positive number, got -1.0\n"
 
 
 def test_a_file_of_more_than_tensors_is_refused_in_one_sentence_that_says_what_to_save(asked, tmp_path, capsys):

@@ -111,7 +111,8 @@ def test_boundaries_take_lists_and_arrays(kind):
     assert boundary.peak(made([[0, 1, 0], [0, 0, 1]])).tolist() == [0.5, 1]
     measured = boundary.measure(lambda x: -((np.asarray(x)[:, 0] - 1) ** 2), pairs, 9)
     # along x from 0 to 4 the ends are 1 and 9 below the crossing, and nothing changes along y
-    found = boundary.summary(measured.arrays())
+    found = boundary.summary(measured)
+    assert found == pytest.approx(boundary.summary(measured.arrays()), nan_ok=True)
     assert found["effect"] == pytest.approx(5) and found["same_effect"] == pytest.approx(0, abs=1e-6)
 
 

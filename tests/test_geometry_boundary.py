@@ -106,6 +106,21 @@ def test_among_known_classes_the_pairs_in_the_whole_segment_are_those_that_a_sea
         assert torch.equal(one, other)
 
 
+def test_everything_stays_on_the_device_of_the_ends():
+    """New tensors are on another device by default."""
+    x, labels = torch.rand(40, 2, dtype=torch.float64), torch.arange(40) % 2
+
+    def contrast():
+        i, j = candidates(labels, 40)
+        pairs = find_pairs(lambda x: (x[:, 0] > 0.5).long(), x[i], x[j], 10, 9)
+        return measure(lambda x: x.square().sum(1), pairs, 5).arrays()
+
+    expected = summary(contrast())
+    with torch.device("meta"):
+        found = contrast()
+    assert summary(found) == pytest.approx(expected, nan_ok=True)
+
+
 def test_bisection_finds_the_first_of_the_two_sides():
     a, b = torch.zeros(1, 1, dtype=torch.float64), torch.ones(1, 1, dtype=torch.float64)
     low, high = torch.tensor([0.2], dtype=torch.float64), torch.tensor([0.9], dtype=torch.float64)
@@ -165,6 +180,11 @@ def test_where_the_metric_is_singular_there_is_no_peak():
 def test_a_peak_needs_three_points(points):
     with pytest.raises(ValueError, match=f"points must be a whole number from 3 on, got {points}"):
         measure(ridge(EDGE), some_pairs(), points)
+
+
+def test_another_start_of_a_sigmoid_network_is_refused():
+    with pytest.raises(ValueError, match="start must be 'normal' or 'torch', not 'uniform'"):
+        initial_weights(2, 3, 2, 0, start="uniform")
 
 
 def test_without_pairs_the_numbers_are_nan():

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from support.geometry import NotFinite, SingularMetric, deep, deep_log_volume_element, log_volume_element
+from support.geometry import NotFinite, SingularMetric, deep, deep_log_volume_element, jacobians, log_volume_element
 from support.networks.residual import Pool, ResNet
 
 
@@ -94,6 +94,24 @@ def test_scaling_the_outputs_adds_its_log_for_each_of_them():
     torch.testing.assert_close(change, torch.full_like(change, 4 * math.log(3)), rtol=1e-12, atol=0)
 
 
+def test_a_gpu_does_not_round_convolutions_while_they_are_measured():
+    """The settings are those of torch, on any machine, and are as they were afterwards."""
+    cudnn, seen = torch.backends.cudnn, []
+
+    def setting():
+        return (cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision) if hasattr(cudnn, "conv") else cudnn.allow_tf32
+
+    class Noted(nn.Linear):
+        def forward(self, x):
+            seen.append(setting())
+            return super().forward(x)
+
+    before = setting()
+    deep_log_volume_element(Noted(3, 2), torch.ones(3))
+    assert {*seen} == {("ieee", "ieee") if hasattr(cudnn, "conv") else False}
+    assert setting() == before and cudnn.allow_tf32
+
+
 # Memory
 
 
@@ -108,7 +126,7 @@ def test_rows_are_computed_as_many_at_a_time_as_memory_allows(monkeypatch):
     monkeypatch.setattr(torch.func, "jacrev", noted)
     largest = 2 * 8 * 8 * 8  # the first maps, in bytes
     for free, expected in ((0, 1), (4 * deep.ROW * largest * 20, range(2, m)), (2**40, m)):
-        monkeypatch.setattr(deep, "free_memory", lambda device, free=free: free)
+        monkeypatch.setattr(jacobians, "free_memory", lambda device, free=free: free)
         deep_log_volume_element(module, x[0])
         rows = seen.pop()
         assert rows in expected if isinstance(expected, range) else rows == expected

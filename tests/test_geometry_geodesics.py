@@ -5,7 +5,7 @@ import scipy.optimize
 import torch
 from geometry_cases import two_layers
 
-from support.geometry import NotFinite, geodesic, log_volume_element, path_length, pullback_metric, ricci_scalar
+from support.geometry import NotFinite, geodesic, line, log_volume_element, path_length, pullback_metric, ricci_scalar
 from support.networks.distance_networks import exact
 from support.networks.gaussians import draw
 
@@ -64,6 +64,15 @@ def test_a_fold_changes_no_distance(fold):
     assert path.length == pytest.approx(geodesic(f, a, b).length, rel=1e-6)
 
 
+def test_everything_stays_on_the_device_of_the_ends():
+    """New tensors are on another device by default."""
+    ends = torch.tensor([[0.6, 0.0], [0.0, 0.6]], dtype=torch.float64)
+    expected = geodesic(sphere, *ends, bow=0.1)
+    with torch.device("meta"):
+        found = geodesic(sphere, *ends, bow=0.1)
+    assert found.points.device == ends.device and found.length == pytest.approx(expected.length)
+
+
 def test_it_is_no_longer_than_the_segment_or_its_first_guess():
     f = two_layers(3, 7, 9)
     a, b = torch.full((3,), -0.5, dtype=torch.float64), torch.tensor([0.4, 0.9, -0.2], dtype=torch.float64)
@@ -118,6 +127,18 @@ def test_a_path_on_which_the_map_has_no_derivative_is_refused():
     for measure in (lambda x: path_length(torch.sqrt, x), lambda x: geodesic(torch.sqrt, *x)):
         with pytest.raises(NotFinite, match="df/dx is not finite in the middle of the side from point 0 to point 1"):
             measure(torch.tensor([[-1.0], [-0.5]]))
+
+
+def test_a_path_between_images_is_that_between_their_values():
+    torch.manual_seed(0)
+    cnn = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 2), torch.nn.Tanh(), torch.nn.Flatten()).double()
+    images = torch.rand(2, 1, 3, 3, dtype=torch.float64)
+    flat = lambda x: cnn(x.view(1, 1, 3, 3))[0]  # noqa: E731
+    for f in (cnn, lambda image: cnn(image[None])[0]):
+        assert path_length(f, line(*images, 5)) == pytest.approx(path_length(flat, line(*images, 5).flatten(1)))
+        found, wanted = geodesic(f, *images, points=5), geodesic(flat, *images.flatten(1), points=5)
+        assert found.length == pytest.approx(wanted.length) and found.points.shape == (5, 1, 3, 3)
+        torch.testing.assert_close(found.points.flatten(1), wanted.points)
 
 
 def test_it_says_so_when_it_runs_out_of_steps():

@@ -264,6 +264,13 @@ def test_no_map_has_a_negative_variance():
         random_shallow_map(3, 2, torch.Generator(), -1.0)
 
 
+def test_a_finite_layer_by_name_keeps_slopes_that_a_derivative_loses():
+    from support.geometry.wide_layers import Wide, finite
+
+    volume, R = finite(Wide("tanh", 2, 1.0, 1e6), 4, 3, [1.0], torch.Generator().manual_seed(0))
+    assert volume.isfinite().all() and (volume < -50).all() and not R.isnan().any()
+
+
 def test_the_ratio_of_gelu_overshoots_1_and_comes_back_from_below():
     """So far out the curvature is positive again, though tiny: chapter 6 says so."""
     from support.geometry.wide_layers import Wide

@@ -10,10 +10,12 @@ import pytest
 import torch
 from geometry_cases import ACTIVATIONS, exact, mp, shallow_case, two_layers
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from support import geometry
 from support.geometry import (
     NotFinite,
+    checks,
     geodesic,
     jacobians,
     log_volume_element,
@@ -103,6 +105,29 @@ def test_other_errors_are_not_taken_for_lack_of_memory(monkeypatch):
         pullback_metric(lambda x: x, torch.ones(2))
 
 
+class ChannelsLast(nn.Module):
+    """torch refuses the memory_format of a tensor within vmap."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.last = nn.Linear(12, 14).double()
+
+    def forward(self, x):
+        images = x.view(-1, 3, 2, 2).contiguous(memory_format=torch.channels_last)
+        return torch.tanh(self.last(images.flatten(1)))
+
+
+@pytest.mark.parametrize(
+    "name", ["pullback_metric", "log_volume_element", "deep_log_volume_element", "ricci_scalar", "path_length"]
+)
+def test_an_error_about_the_memory_format_is_not_taken_for_lack_of_memory(name):
+    module, x = ChannelsLast(), torch.rand(2, 12, dtype=torch.float64)
+    plain = nn.Sequential(module.last, nn.Tanh())
+    found, wanted = (torch.as_tensor(getattr(geometry, name)(f, x)) for f in (module, plain))
+    torch.testing.assert_close(found, wanted)
+
+
 def test_free_memory_sets_the_number_of_derivatives(monkeypatch):
     model = nn.Sequential(nn.Linear(10, 1000), nn.Tanh(), nn.Linear(1000, 5)).double()
     counts = []
@@ -112,6 +137,10 @@ def test_free_memory_sets_the_number_of_derivatives(monkeypatch):
     assert counts[0] == pytest.approx(1000 * counts[1], rel=0.2) and counts[1] > 1 and counts[2] == 1
     # 1,000 numbers of 8 bytes come out of Tanh and are saved, perhaps twice; weights are shared, and do not count
     assert 10**9 / 4 / 3 / 20_000 < counts[0] < 10**9 / 4 / 3 / 8000
+    monkeypatch.setattr(jacobians, "free_memory", lambda device: 2**50)
+    point = torch.zeros(10, dtype=torch.float64)
+    assert jacobians.affordable_passes(model, point) < 2**29 / 3 / 8000  # a container has less than its machine
+    assert jacobians.affordable_bytes(torch.device("cuda")) == 2**48
 
 
 def test_outputs_need_memory_too(monkeypatch):
@@ -343,6 +372,27 @@ def test_a_module_in_float32_is_measured_in_a_copy(measure):
     after = module.state_dict()
     assert all(torch.equal(before[name], after[name]) and after[name].dtype == torch.float32 for name in before)
     assert module.shift.dtype == torch.float32
+
+
+class NoDoubleHere(TorchDispatchMode):
+    """The CPU has no float64, as MPS has none."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        made = func(*args, **(kwargs or {}))
+        assert not (made.dtype == torch.float64 and made.device.type == "cpu")
+        return made
+
+
+def test_a_copy_goes_to_its_device_before_its_precision_changes():
+    """Also what is neither a parameter nor a buffer; "meta" stands for another device."""
+    module = nn.BatchNorm1d(3)
+    module.plain = torch.ones(3)
+    with NoDoubleHere():
+        made = checks.copied(module, torch.float64, "meta")
+    for value in (made.weight, made.running_mean, made.plain):
+        assert value.dtype == torch.float64 and value.is_meta
+    assert not any(t.is_meta for t in (module.weight, module.running_mean, module.plain))
+    assert checks.copied(module, torch.float64).plain.device == module.plain.device
 
 
 def test_a_module_that_cannot_be_copied_is_named():
@@ -590,16 +640,70 @@ def test_a_map_that_works_in_place_neither_changes_the_points_nor_the_result(nam
     )
 
 
-def test_a_module_that_works_in_place_is_refused_or_measured_as_one_that_does_not():
-    torch.manual_seed(0)
-    linear = nn.Linear(3, 2).double()
+def filled(value, how):
+    """A new tensor with this value, written into it."""
+    out = torch.zeros(value.shape, dtype=value.dtype)
+    if how == "+=":
+        out += value
+    else:
+        out[:] = value
+    return out
+
+
+W = torch.tensor([[1.0, 0.5, 0.2], [0.3, -1.0, 0.4]], dtype=torch.float64)
+IN_PLACE = {  # a map that works in place, and the same map that does not
+    "out += y": (lambda x: filled(torch.tanh(W @ x), "+="), lambda x: torch.tanh(W @ x)),
+    "out[:] = y": (lambda x: filled(torch.tanh(W @ x), "[:]"), lambda x: torch.tanh(W @ x)),
+    "of a hidden value": (lambda x: (W @ x).mul_(2).add_(1).tanh_(), lambda x: torch.tanh(2 * W @ x + 1)),
+    "of its input": (lambda x: torch.tanh(W @ x.mul_(2)), lambda x: torch.tanh(W @ (2 * x))),
+    "of one coordinate": (lambda x: torch.tanh(W @ x.index_fill_(0, torch.tensor([0]), 0.0)),
+                          lambda x: torch.tanh(W @ (x * torch.tensor([0.0, 1.0, 1.0])))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("outputs", [2, 4])  # rows, and columns in forward mode
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_a_map_that_works_in_place_has_the_metric_of_one_that_does_not(name, outputs):
     x = torch.rand(2, 3, dtype=torch.float64) + 0.1
     before = x.clone()
-    inplace, other = (nn.Sequential(nn.ReLU(inplace=i), linear).eval() for i in (True, False))
-    with pytest.raises(ValueError, match="f changes its input in place"):
-        geometry.pullback_metric(inplace, x)
-    found, wanted = (geometry.deep_log_volume_element(module, x) for module in (inplace, other))
-    assert torch.equal(found, wanted) and torch.equal(x, before)
+    for measure in (pullback_metric, lambda f, x: torch.tensor(path_length(f, x))):
+        found, wanted = (measure(lambda x, f=f: f(x).repeat(outputs // 2), x) for f in IN_PLACE[name])
+        torch.testing.assert_close(found, wanted)
+    assert torch.equal(x, before)
+
+
+@pytest.mark.parametrize("hidden", [True, False])
+def test_a_module_that_works_in_place_is_measured_as_one_that_does_not(hidden):
+    torch.manual_seed(0)
+    first, last = nn.Linear(3, 3).double(), nn.Linear(3, 2).double()
+    x = torch.rand(2, 3, dtype=torch.float64) + 0.1
+    before = x.clone()
+    inplace, other = (nn.Sequential(*[first][:hidden], nn.LeakyReLU(inplace=i), last).eval() for i in (True, False))
+    for measure in (pullback_metric, log_volume_element, geometry.deep_log_volume_element):
+        torch.testing.assert_close(measure(inplace, x), measure(other, x))
+    assert torch.equal(x, before)
+
+
+def test_a_map_that_overwrites_what_its_derivative_needs_is_refused():
+    def f(x):
+        y = x**2
+        x += 1
+        return W @ y
+
+    x = torch.rand(2, 3, dtype=torch.float64)
+    before = x.clone()
+    with pytest.raises(ValueError, match="f overwrites in place a value that its derivative needs"):
+        pullback_metric(f, x)
+    assert torch.equal(x, before)
+
+
+@pytest.mark.parametrize("how", ["+=", "[:]"])
+def test_a_map_that_fills_a_tensor_has_a_curvature(how):
+    def sphere(x):
+        return torch.cat([x, (1 - x @ x).sqrt()[None]])
+
+    x = torch.tensor([[0.5, 0.2]], dtype=torch.float64)
+    torch.testing.assert_close(ricci_scalar(lambda x: filled(sphere(x), how), x), ricci_scalar(sphere, x))
 
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
@@ -624,6 +728,54 @@ def test_attention_has_a_metric_in_both_modes():
 
 
 # Batches and modes
+
+
+def random_maps():
+    """Maps of three numbers that are random, by functions and by modules other than `nn.Dropout`."""
+    linear = nn.Linear(3, 2).double()
+
+    class Recurrent(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.LSTM(3, 8, num_layers=2, dropout=0.5, batch_first=True)
+
+        def forward(self, x):
+            return self.layers(x[:, None])[0][:, 0]
+
+    return {
+        "dropout": lambda x: nn.functional.dropout(linear(x), 0.1),
+        "noise": lambda x: linear(x) + torch.randn(2).double(),
+        "LSTM": Recurrent().double(),
+        "RReLU": nn.Sequential(linear, nn.RReLU()),
+    }
+
+
+@pytest.mark.filterwarnings("ignore:.*is piecewise linear")
+@pytest.mark.parametrize("name", random_maps())
+def test_a_random_map_is_refused_and_measured_in_evaluation_mode(name):
+    torch.manual_seed(0)
+    f, x = random_maps()[name], -torch.rand(2, 3, dtype=torch.float64)
+    measures = [pullback_metric, log_volume_element, path_length]
+    if isinstance(f, nn.Module):
+        measures.append(geometry.deep_log_volume_element)
+    for measure in measures:
+        with pytest.raises(ValueError, match=r"other values each time.*\.eval\(\)"):
+            measure(f, x)
+    if isinstance(f, nn.Module):
+        assert torch.isfinite(log_volume_element(f.eval(), x)).all()
+
+
+def test_a_map_that_draws_what_it_does_not_use_is_measured():
+    def f(x):
+        torch.rand(3)
+        return 2 * x
+
+    assert pullback_metric(f, torch.ones(2)).tolist() == [[4, 0], [0, 4]]
+
+
+def test_more_directions_than_outputs_are_refused():
+    with pytest.raises(geometry.SingularMetric, match="2 outputs do not vary in 3 directions"):
+        pullback.log_volume_along(lambda x: x[:, :2], torch.rand(4, 5), torch.eye(5)[:, :3])
 
 
 def test_a_batch_norm_without_statistics_is_refused():

@@ -75,3 +75,22 @@ def test_a_residual_network_agrees_with_the_cpu_and_goes_on_bit_for_bit(objectiv
         except loop.Stopped:
             continue
     assert all(torch.equal(parts[0].weights[name], value) for name, value in whole.weights.items())
+
+
+def test_a_geodesic_and_pairs_of_points_on_the_gpu_agree_with_the_cpu():
+    from support.geometry import geodesic
+    from support.geometry.boundary import candidates, find_pairs, measure, summary
+
+    def sphere(x):
+        return torch.cat([x, (1 - x @ x).sqrt()[None]])
+
+    x, labels = torch.rand(40, 2, dtype=torch.float64) / 2, torch.arange(40) % 2
+    lengths, contrasts = [], []
+    for device in ("cpu", "cuda"):
+        at, of = x.to(device), labels.to(device)
+        lengths.append(geodesic(sphere, at[0], at[1]).length)
+        i, j = candidates(of, 40)
+        pairs = find_pairs(lambda x: (x[:, 0] > 0.25).long(), at[i], at[j], 10, 9)
+        contrasts.append(summary(measure(lambda x: x.square().sum(1), pairs, 5).arrays()))
+    assert lengths[1] == pytest.approx(lengths[0], rel=1e-6)
+    assert contrasts[1] == pytest.approx(contrasts[0], rel=1e-6, nan_ok=True)

@@ -13,9 +13,10 @@ from torch import nn
 
 from support.diagnosis.distances import Metrics, hyperplanes, metrics
 from support.diagnosis.part import Part, normal, wrapped
-from support.diagnosis.training import steps, units
+from support.diagnosis.training import check_rate, steps, units
 from support.diagnosis.volume import Volume, choices, volume
 from support.geometry import SingularMetric
+from support.geometry.jacobians import lacks_memory
 from support.networks.derivatives import Misled
 from support.networks.given import undisturbed
 from support.networks.network import Network
@@ -34,7 +35,10 @@ STYLE = (
 
 @dataclass(frozen=True)
 class Report:
-    """parts: by name. missing: name -> why it could not be measured. twins, lost: these of an untrained network."""
+    """accuracy: percent of the inputs. parts: by name. missing: name -> why it could not be measured.
+
+    twins, lost: parts and missing of an untrained network.
+    """
 
     accuracy: float
     parts: dict[str, Part]
@@ -88,10 +92,11 @@ def diagnose(
         untrained: the network before training, which is measured beside; by default one with fresh weights is drawn.
             It is measured at the same inputs: for tokens, at the embeddings of `model`.
     Raises:
-        ValueError: for inputs or labels that are not finite, do not fit, or have one class only, and for models that
-            are random, scripted, quantised, or give outputs that are not finite. A part that cannot be measured is in
-            `missing`.
+        ValueError: for inputs or labels that are not finite, do not fit, or have one class only, for a rate that is
+            not positive, and for models that are random, scripted, quantised, or give outputs that are not finite. A
+            part that cannot be measured is in `missing`.
     """
+    check_rate(rate)
     net = Network(model, inputs, labels)
     measures: dict[str, Callable[[Network], Part]] = {
         "units": units,
@@ -141,7 +146,7 @@ def reason(error: Exception) -> str:
     """Why something could not be measured, in one line."""
     text = " ".join(str(error).split())
     text = text if len(text) <= MOST else text[:MOST].rsplit(" ", 1)[0] + " ..."
-    if isinstance(error, MemoryError) or "allocate memory" in text:
+    if lacks_memory(error):
         return f"it needs more memory than there is; pass fewer or smaller inputs ({text})"
     if isinstance(error, torch.linalg.LinAlgError):
         return f"its numbers are too large, or too far apart, for the decomposition of a matrix ({text})"

@@ -217,6 +217,12 @@ def _map() -> tuple[list[float], list[float], dict[tuple[float, float], dict[str
     return sorted({*sizes}), sorted({*along}), shares
 
 
+def check_rate(rate: float | None) -> None:
+    """Raises ValueError unless the learning rate is a positive number, or None."""
+    if rate is not None and not (isinstance(rate, Real) and 0 < rate < math.inf):
+        raise ValueError(f"rate must be a positive number, got {rate!r}")
+
+
 @undisturbed()
 def steps(model: Any, inputs: Any = None, labels: Any = None, rate: float | None = None) -> Steps:
     """The size of the first layer's steps, rate x curvature, and where it lies on the book's map (chapter 2).
@@ -225,8 +231,7 @@ def steps(model: Any, inputs: Any = None, labels: Any = None, rate: float | None
     network before training. Raises ValueError for a rate that is not positive, if all preactivations are 0, and for
     sizes beyond all numbers.
     """
-    if rate is not None and not (isinstance(rate, Real) and 0 < rate < math.inf):
-        raise ValueError(f"rate must be a positive number, got {rate!r}")
+    check_rate(rate)
     net = Network.of(model, inputs, labels)
     layer, curvature, preactivation, positions = first_layer(net)
     if not math.isfinite(curvature * preactivation * (rate or 1)):

@@ -236,7 +236,10 @@ def lines(
     if len(classes.unique()) == 1:
         one = net.names[int(classes[0])]
         raise ValueError(f"all inputs are predicted as class {one}, so no line crosses a boundary")
-    ends = candidates(classes, CANDIDATES * number, seed)
+    once: dict[frozenset[int], list[int]] = {}  # few inputs are drawn together several times, in both orders
+    for pair in torch.stack(candidates(classes, CANDIDATES * number, seed), 1).tolist():
+        once.setdefault(frozenset(pair), pair)
+    ends = torch.tensor([*once.values()]).T
     pairs = find_pairs(partial(_predicted, net), x[ends[0]], x[ends[1]], number, 25)
     if len(pairs) < 2:
         raise ValueError(f"{counted(len(pairs), 'line')} between classes can be matched; pass more inputs")

@@ -24,14 +24,15 @@ import torch
 from torch import Tensor
 
 from support.arguments import whole
+from support.geometry.checks import tensor
 
 WITHIN = 0.1  # relative difference in length, and in ink, that a matched segment may have
 ROUNDS = 25  # of bisection
 
 
-def real(values: Any) -> Tensor:
+def floating(values: Any) -> Tensor:
     """The values as a tensor: in their own precision; lists and whole numbers in float64."""
-    values = torch.as_tensor(values, dtype=torch.float64 if isinstance(values, list | tuple | float) else None)
+    values = tensor(values)
     return values if values.is_floating_point() else values.double()
 
 
@@ -47,7 +48,7 @@ class Pairs:
 
     def __post_init__(self):
         for f in fields(self):
-            object.__setattr__(self, f.name, real(getattr(self, f.name)))
+            object.__setattr__(self, f.name, floating(getattr(self, f.name)))
 
     def __len__(self):
         return len(self.a)
@@ -57,7 +58,7 @@ class Pairs:
 
         The segments across a boundary come first, then the matched ones.
         """
-        t = torch.linspace(0, 1, points, dtype=self.a.dtype).expand(len(self), -1)
+        t = torch.linspace(0, 1, points, dtype=self.a.dtype, device=self.a.device).expand(len(self), -1)
         t = torch.cat([t, self.crossing[:, None]], 1)
         return torch.stack([along(self.a, self.b, t), along(self.same_a, self.same_b, t)])
 
@@ -67,8 +68,9 @@ def candidates(labels: Any, count: int, seed: int = 0) -> tuple[Tensor, Tensor]:
 
     Twice (count,), or one less if count is odd. Raises ValueError if there are too few pairs of either sort.
     """
-    labels = torch.as_tensor(labels)
-    ends = torch.randint(len(labels), (2, 50 * count), generator=torch.Generator().manual_seed(seed))
+    labels = tensor(labels)
+    generator = torch.Generator().manual_seed(seed)
+    ends = torch.randint(len(labels), (2, 50 * count), generator=generator, device="cpu").to(labels.device)
     differ = labels[ends[0]] != labels[ends[1]]
     alike = ~differ & (ends[0] != ends[1])
     kinds = [ends[:, kind][:, : count // 2] for kind in (differ, alike)]
@@ -79,15 +81,15 @@ def candidates(labels: Any, count: int, seed: int = 0) -> tuple[Tensor, Tensor]:
 
 def along(a: Any, b: Any, t: Any) -> Tensor:
     """The points at t, (P, T) or (T,), of the segments from a to b, (P, d) each; shape (P, T, d)."""
-    a, b, t = real(a), real(b), real(t)
-    t = t.to(a.dtype)
+    a, b = floating(a), floating(b)
+    t = floating(t).to(a)
     return torch.lerp(a[:, None], b[:, None], t.expand(len(a), -1)[..., None])
 
 
 def of_points(f: Callable, x: Any) -> Tensor:
     """f, a function of (N, d), at points (P, T, d); shape (P, T)."""
-    x = real(x)
-    return torch.as_tensor(f(x.flatten(0, 1))).unflatten(0, x.shape[:2]) if len(x) else x.new_empty(x.shape[:2])
+    x = floating(x)
+    return tensor(f(x.flatten(0, 1))).unflatten(0, x.shape[:2]) if len(x) else x.new_empty(x.shape[:2])
 
 
 def find_pairs(predict: Callable, a: Any, b: Any, most: int, points: int, ink: bool = False) -> Pairs:
@@ -99,8 +101,8 @@ def find_pairs(predict: Callable, a: Any, b: Any, most: int, points: int, ink: b
     ink: match only segments whose ink differs by at most WITHIN, too. The ink is the sum of the inputs, the mean of
     both ends.
     """
-    a, b = real(a), real(b)
-    t = torch.linspace(0, 1, points, dtype=a.dtype)
+    a, b = floating(a), floating(b)
+    t = torch.linspace(0, 1, points, dtype=a.dtype, device=a.device)
     return pairs_among(of_points(predict, along(a, b, t)), predict, a, b, most, ink)
 
 
@@ -111,8 +113,8 @@ def pairs_among(
 
     middle: the share of a segment, around its middle, in which it must cross the boundary.
     """
-    classes, a, b = torch.as_tensor(classes), real(a), real(b)
-    t = torch.linspace(0, 1, classes.shape[1], dtype=a.dtype)
+    classes, a, b = tensor(classes), floating(a), floating(b)
+    t = torch.linspace(0, 1, classes.shape[1], dtype=a.dtype, device=a.device)
     changes = classes[:, 1:] != classes[:, :-1]
     first = changes.int().argmax(1)  # the point before the change
     central = torch.minimum(t[first], 1 - t[first + 1]) >= (1 - middle) / 2 - 1e-6
@@ -131,9 +133,9 @@ def matched(sizes: Any, others: Any, most: int, allowed: Any = None) -> tuple[li
     Each size in turn is matched with the unused one that is nearest, if the difference is within WITHIN.
     allowed: bool (N, M), whether two may be matched; by default all may.
     """
-    sizes, others = real(sizes), real(others)
-    allowed = None if allowed is None else torch.as_tensor(allowed)
-    free, first, second = torch.ones(len(others), dtype=torch.bool), [], []
+    sizes, others = floating(sizes), floating(others)
+    allowed = None if allowed is None else tensor(allowed).bool()
+    free, first, second = torch.ones_like(others, dtype=torch.bool), [], []
     for i, size in enumerate(sizes):
         if len(first) == most or not free.any():
             break
@@ -149,7 +151,7 @@ def matched(sizes: Any, others: Any, most: int, allowed: Any = None) -> tuple[li
 
 def bisect(predict: Callable, a: Any, b: Any, low: Any, high: Any) -> Tensor:
     """The t, (P,), between low and high at which the segments change from the class at low."""
-    a, b, low, high = real(a), real(b), real(low), real(high)
+    a, b, low, high = floating(a), floating(b), floating(low), floating(high)
     start = of_points(predict, along(a, b, low[:, None]))
     for _ in range(ROUNDS):
         middle = (low + high) / 2
@@ -163,7 +165,7 @@ def peak(profile: Any) -> Tensor:
 
     NaN for a profile that is NaN somewhere. T must be 3 or more.
     """
-    profile = real(profile)
+    profile = floating(profile)
     T = profile.shape[1]
     top = profile.argmax(1)
     inner = top.clamp(1, T - 2)
@@ -187,7 +189,7 @@ class Measured:
 
     def arrays(self) -> dict:
         """The fields as numpy arrays, by name."""
-        return {f.name: getattr(self, f.name).numpy() for f in fields(self)}
+        return {f.name: getattr(self, f.name).cpu().numpy() for f in fields(self)}
 
 
 def measure(log_volume: Callable, pairs: Pairs, points: int) -> Measured:
@@ -202,14 +204,15 @@ def measure(log_volume: Callable, pairs: Pairs, points: int) -> Measured:
     return Measured(pairs.crossing, effect, same_effect, peak(profile), profile.mean(0), same_profile.mean(0))
 
 
-def summary(measured: dict) -> dict[str, float]:
-    """The means over the pairs, from the arrays of a `Measured`; NaN without pairs.
+def summary(measured: Measured | dict) -> dict[str, float]:
+    """The means over the pairs, from a `Measured` or its arrays; NaN without pairs.
 
     "effect", "same_effect" and "contrast" in nats. "nearer" in lengths of the segment. "correlation" of peak and
     crossing. "pairs": their number.
     """
+    measured = measured.arrays() if isinstance(measured, Measured) else measured
     crossing, effect, same, top = (
-        torch.as_tensor(measured[name]).double() for name in ("crossing", "effect", "same_effect", "peak")
+        tensor(measured[name]).double() for name in ("crossing", "effect", "same_effect", "peak")
     )
     nearer = (top - 0.5).abs() - (top - crossing).abs()
     spread = len(top) > 2 and float(top.std()) > 0 and float(crossing.std()) > 0

@@ -19,6 +19,7 @@ from support.activations import Abs
 RECTIFIERS = (nn.ReLU, nn.LeakyReLU, nn.PReLU, nn.RReLU, nn.Threshold, Abs)
 POOLS = (_MaxPoolNd, _AdaptiveMaxPoolNd, nn.FractionalMaxPool2d, nn.FractionalMaxPool3d)
 NORMS = ("norm", "linalg_norm", "linalg_vector_norm", "linalg_matrix_norm", "pairwise_distance", "dist", "std")
+DRAWS = 100  # calls of a map that draws random numbers: two dropout masks of few units are often the same
 PIECEWISE_LINEAR = (*RECTIFIERS, nn.Hardtanh, nn.Hardsigmoid, nn.Hardshrink, nn.Softshrink, *POOLS)
 
 
@@ -31,8 +32,10 @@ class NotFinite(ValueError):
 
 
 def tensor(value: Any) -> Tensor:
-    """The value as a tensor: lists of numbers in float64, tensors and arrays in their own type."""
-    return torch.as_tensor(value, dtype=torch.float64 if isinstance(value, list | tuple) else None)
+    """The value as a tensor: numbers and lists of them in float64, arrays in their own type, tensors as they are."""
+    if isinstance(value, Tensor):  # as_tensor would move it to the device that is set for new ones
+        return value
+    return torch.as_tensor(value, dtype=torch.float64 if isinstance(value, list | tuple | float) else None)
 
 
 def real(name: str, value: Any) -> Tensor:
@@ -98,22 +101,27 @@ def in_precision(value: Tensor, dtype: torch.dtype) -> Tensor:
     return value.to(dtype) if value.is_floating_point() else value
 
 
-def copied(module: nn.Module, dtype: torch.dtype) -> nn.Module:
+def copied(module: nn.Module, dtype: torch.dtype, device: str | None = None) -> nn.Module:
     """A copy of the module with all its real and complex tensors in this precision; the module itself stays as it is.
 
+    device: of the copy, by default that of each tensor. They go there first: not every device has every precision.
     Tensors that are neither parameters nor buffers are converted, too. Raises ValueError where it cannot be copied.
     """
+
+    def there(value):
+        return in_precision(value if device is None else value.to(device), dtype)
+
     held = [t for part in module.modules() for t in vars(part).values() if isinstance(t, Tensor) and not t.is_leaf]
     try:  # tensors made by an operation, such as those of weight norm, refuse to be copied: they are handed over
         with torch.inference_mode(False):
             made = copy.deepcopy(module, {id(t): t.detach().clone() for t in held})
-            made._apply(lambda t: in_precision(t, dtype))
+            made._apply(there)
     except Exception as error:  # whatever the module holds
         raise ValueError(f"the module cannot be copied: {error}") from error
     for part in made.modules():
         for name, value in vars(part).items():
             if isinstance(value, Tensor):
-                vars(part)[name] = in_precision(value.detach(), dtype)
+                vars(part)[name] = there(value.detach())
         for name, value in part._buffers.items():
             if value is not None and _of_inference(value):  # only parameters lose that mode in a copy
                 part._buffers[name] = value.clone()
@@ -121,7 +129,11 @@ def copied(module: nn.Module, dtype: torch.dtype) -> nn.Module:
 
 
 def outputs(f: Callable, x: Tensor) -> int:
-    """The number m of outputs of f, (d,) -> (m,), from the first point of x, (N, d). Raises ValueError for others."""
+    """The number m of outputs of f, (d,) -> (m,), from the first point of x, (N, d).
+
+    Raises ValueError for others, and where f gives other values at another call.
+    """
+    state = torch.get_rng_state()
     try:
         with torch.no_grad(), called_modules():
             y = f(x[0])
@@ -138,6 +150,15 @@ def outputs(f: Callable, x: Tensor) -> int:
         )
     if y.dtype != x.dtype:
         raise ValueError(f"f gave {y.dtype} at a {x.dtype} point; pass a module itself, or weights in {x.dtype}")
+    calls = 1 if torch.equal(state, torch.get_rng_state()) else DRAWS
+    within = torch.finfo(y.dtype).eps ** 0.5
+    at_most = within * float(y.detach().nan_to_num(0, 0, 0).abs().max())
+    with torch.no_grad():
+        if not all(torch.allclose(f(x[0]), y, within, at_most, equal_nan=True) for _ in range(calls)):
+            raise ValueError(
+                "f gives other values each time, as a dropout in training mode does: Jacobians would be those of one "
+                "draw; call .eval() on the module first, pass training=False to functions, or fix what is random"
+            )
     return len(y)
 
 

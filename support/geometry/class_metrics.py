@@ -66,12 +66,13 @@ def metrics_of(
     labels: Tensor,
     basis: Tensor,
     members: int,
-    progress: Callable[[int, int], None],
+    progress: Callable[[int, int], object] = lambda number, of: None,
     batch: int = 256,
 ) -> Tensor:
     """The metric U^T J^T J U of any map of a batch, (N, ...) -> (N, m), averaged over members of a class: (C, k, k).
 
-    members: at most this many of each class, the first ones. progress: called after each batch of inputs.
+    members: at most this many of each class, the first ones. progress: called after each batch of
+    inputs, with its number and how many there are.
     """
     classes = range(int(labels.max()) + 1)
     chosen = torch.cat([(labels == c).nonzero()[:members, 0] for c in classes])

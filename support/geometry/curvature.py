@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from support.geometry import checks
-from support.geometry.jacobians import affordable_passes, groups, jacobians, plain_attention
+from support.geometry.jacobians import affordable_passes, groups, jacobians, lacks_memory, plain_attention
 from support.geometry.shallow import EPS, axes, layer, scaled
 
 
@@ -189,7 +189,7 @@ def _second_derivatives(f, x):
         try:
             return torch.func.vmap(torch.func.jacfwd(torch.func.jacfwd(f)))(x)
         except RuntimeError as error:
-            if "memory" in str(error) or "inplace" in str(error):
+            if lacks_memory(error):
                 raise
         axes = torch.eye(x.shape[1]).to(x)
         try:

@@ -5,16 +5,17 @@ So its rows are computed a few at a time, without a graph of the parameters, and
 free memory. Networks may be in float32, as they are trained, but all factorisations are in float64.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from support.arguments import whole
 from support.geometry import checks
-from support.geometry.jacobians import free_memory, plain_attention, rows, saved_bytes
+from support.geometry.jacobians import affordable_bytes, lacks_memory, plain_attention, rows, saved_bytes
 
-MOST = 2**29  # bytes for the rows of a chunk on a CPU, where larger chunks bring no more speed: 512 MB
 ROW = 15  # bytes that a row of a chunk needs, over those of the largest saved tensor: 9 to 15 for ResNets
 
 
@@ -57,7 +58,23 @@ def deep_log_volume_element(module: nn.Module, x: Tensor, chunk_size: int | None
     return found[0] if single else torch.stack(found)
 
 
+@contextmanager
+def _exact_convolutions() -> Iterator[None]:
+    """Within it a GPU rounds no product of float32 to TF32, its default in convolutions and recurrent networks."""
+    cudnn: Any = torch.backends.cudnn
+    with ExitStack() as stack:
+        if hasattr(cudnn, "conv"):
+            for kind in (cudnn.conv, cudnn.rnn):
+                stack.callback(setattr, kind, "fp32_precision", kind.fp32_precision)
+                kind.fp32_precision = "ieee"
+        else:  # before torch 2.9
+            kept = {name: getattr(cudnn, name) for name in ("enabled", "benchmark", "deterministic")}
+            stack.enter_context(cudnn.flags(**kept, allow_tf32=False))
+        yield
+
+
 @plain_attention()
+@_exact_convolutions()
 def jacobian_triangles(module: nn.Module, x: Tensor, chunk_size: int | None = None) -> Tensor:
     """R, upper triangular in float64, (N, k, k) with k = min(m, d), for each of N points.
 
@@ -76,7 +93,7 @@ def jacobian_triangles(module: nn.Module, x: Tensor, chunk_size: int | None = No
                 found.append(_triangle(f, point, m, together))
                 break
             except RuntimeError as error:  # torch.OutOfMemoryError is one
-                if chunk_size or together == 1 or "memory" not in str(error):
+                if chunk_size or together == 1 or not lacks_memory(error):
                     raise
                 together //= 2
     return torch.stack(found)
@@ -85,9 +102,7 @@ def jacobian_triangles(module: nn.Module, x: Tensor, chunk_size: int | None = No
 def affordable_rows(f: Callable, x: Tensor, m: int) -> int:
     """How many of the m rows of the Jacobian of f at x, one input as f takes it, to compute at a time by default."""
     saved = saved_bytes(f, x)[1]
-    memory = free_memory(x.device) // 4
-    memory = min(memory, MOST) if x.device.type == "cpu" else memory
-    return min(m, max(1, (memory - sum(saved)) // (ROW * max(saved))))
+    return min(m, max(1, (affordable_bytes(x.device) - sum(saved)) // (ROW * max(saved))))
 
 
 def _points(x):

@@ -12,7 +12,7 @@ import torch
 
 from support.arguments import whole
 from support.geometry import checks
-from support.geometry.jacobians import load_forward_mode, plain_attention, rows
+from support.geometry.jacobians import lacks_memory, load_forward_mode, plain_attention, rows
 
 COARSE = 0.05  # relative change of the length that is allowed when every side is cut into FINER parts
 FINER = 8
@@ -22,7 +22,8 @@ FINER = 8
 class Geodesic:
     """A shortest path, and the straight segment between its ends.
 
-    points: (points, d), ends included. length: in the metric, with a relative error of order 1 / points^2.
+    points: (points, d), or (points, ...) between images, ends included. length: in the metric, with a relative error
+    of order 1 / points^2.
     straight: the length of the straight segment, measured in the same way.
     """
 
@@ -34,21 +35,27 @@ class Geodesic:
 def path_length(f: Callable, points: torch.Tensor) -> float:
     """Length of a polygon, points (P, d), in the metric that f pulls back, each side measured at its middle.
 
-    f and errors as in `geodesic`.
+    f and errors as in `geodesic`. Points may be images, (P, ...), which f then takes one at a time.
 
     >>> path_length(lambda x: 3 * x, torch.tensor([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]]))
     21.0
     """
     points = checks.real("points", points)
-    if points.ndim != 2 or len(points) < 2:
+    if points.ndim < 2 or len(points) < 2:
         raise ValueError(f"a polygon needs points (P, d), at least two of them, got shape {tuple(points.shape)}")
-    f = checks.of_one_point(f)
+    f = checks.of_one_point(f, _shape(points[0]))
+    points = points.flatten(1)
     checks.outputs(f, points)
     sides = _each_side(f, points).norm(dim=1)
     if not sides.isfinite().all():
         side = int((~sides.isfinite()).nonzero()[0, 0])
         raise checks.NotFinite(f"df/dx is not finite in the middle of the side from point {side} to point {side + 1}")
     return float(sides.sum())
+
+
+def _shape(point):
+    """The shape of a point that f takes, for `checks.of_one_point`."""
+    return point.shape if point.ndim > 1 else (-1,)
 
 
 def _sides(f, path, together=True):
@@ -67,7 +74,7 @@ def _each_side(f, path):
             with torch.no_grad():
                 return _sides(f, path, together)
         except Exception as error:  # no batch of a recurrent network, no forward mode of a function of the reader
-            if "memory" in str(error):
+            if lacks_memory(error):
                 raise
     middles, steps = (path[1:] + path[:-1]) / 2, path.diff(dim=0)
     with plain_attention():
@@ -81,7 +88,7 @@ def geodesic(
 
     Args:
         f: map of one example, (d,) -> (m,), used as it is. If m < d, some directions have length 0.
-        a, b: the ends, (d,); unit: that of the data after scaling.
+        a, b: the ends, (d,), or two images, which f then takes; unit: that of the data after scaling.
         points: corners of the path, both ends included.
         bow: distance of the first guess from the segment, in lengths of the segment; 0 is the segment itself. If
             several paths are locally shortest, the guess decides which is found.
@@ -99,19 +106,20 @@ def geodesic(
     from scipy.optimize import least_squares  # here: a sweep imports this module, and may have torch and numpy alone
 
     a, b = checks.real("a", a), checks.real("b", b)
-    if a.shape != b.shape or a.ndim != 1:
+    if a.shape != b.shape or not a.ndim:
         raise ValueError(f"a and b must have one shape (d,), got {tuple(a.shape)} and {tuple(b.shape)}")
     whole("points", points, 3)
+    f, shape = checks.of_one_point(f, _shape(a)), a.shape
+    a, b = a.flatten(), b.flatten()
     if torch.equal(a, b):
         raise ValueError(f"a geodesic needs two different ends, got {a.tolist()} twice")
-    t = torch.linspace(0, 1, points, dtype=torch.float64)[:, None]
+    t = torch.linspace(0, 1, points, dtype=a.dtype, device=a.device)[:, None]
     segment = torch.lerp(a, b, t)
     aside = torch.zeros_like(a)
     if bow and len(a) > 1:
         i, j = (b - a).abs().argsort(descending=True)[:2]
         aside[i], aside[j] = -(b - a)[j], (b - a)[i]  # at a right angle to the segment
         aside *= (b - a).norm() / aside.norm()
-    f = checks.of_one_point(f)
     straight = path_length(f, segment)  # checks that f can be measured there
 
     def residuals(inner):
@@ -122,13 +130,13 @@ def geodesic(
     try:
         with plain_attention():  # once, not for each of its many calls
             found = least_squares(
-                lambda p: residuals(torch.from_numpy(p)).detach().numpy(),
-                start.numpy(),
-                lambda p: torch.func.jacfwd(residuals)(torch.from_numpy(p)).detach().numpy(),
+                lambda p: residuals(torch.from_numpy(p).to(a)).detach().cpu().numpy(),
+                start.cpu().numpy(),
+                lambda p: torch.func.jacfwd(residuals)(torch.from_numpy(p).to(a)).detach().cpu().numpy(),
                 **{"xtol": 1e-9, "ftol": 1e-12, "gtol": 1e-12, "max_nfev": steps},
             )
     except RuntimeError as error:
-        if "memory" in str(error):
+        if lacks_memory(error):
             raise
         raise ValueError(
             "a geodesic needs derivatives of f at many points at once, twice in forward mode, which torch does not "
@@ -136,9 +144,9 @@ def geodesic(
         ) from error
     if not found.success:
         raise RuntimeError(f"no shortest path from {a.tolist()} to {b.tolist()} in {steps} steps: {found.message}")
-    path = torch.cat([a[None], torch.from_numpy(found.x).view(points - 2, -1), b[None]])
+    path = torch.cat([a[None], torch.from_numpy(found.x).to(a).view(points - 2, -1), b[None]])
     length = path_length(f, path)
-    along = torch.linspace(0, 1, FINER + 1, dtype=torch.float64)[1:, None, None]
+    along = torch.linspace(0, 1, FINER + 1, dtype=a.dtype, device=a.device)[1:, None, None]
     finer = torch.cat([a[None], torch.lerp(path[:-1], path[1:], along).transpose(0, 1).reshape(-1, len(a))])
     again = path_length(f, finer)
     if not abs(again - length) <= COARSE * length:
@@ -146,4 +154,4 @@ def geodesic(
             f"points={points} are too few for the path from {a.tolist()} to {b.tolist()}: it is {length:.4g} long, "
             f"or {again:.4g} with sides cut into {FINER}; it may have jumped over what is between"
         )
-    return Geodesic(path, length, straight)
+    return Geodesic(path.view(-1, *shape), length, straight)

@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from support.activations import function_of
 from support.geometry import checks
 from support.geometry.shallow import slopes
 
@@ -127,7 +128,7 @@ def degree(activation: Any) -> int | None:
         return None
     if not isinstance(activation, numbers.Integral) or isinstance(activation, bool):
         try:
-            slopes(activation, torch.zeros(0))
+            function_of(activation)
         except ValueError as error:
             raise ValueError(f"{error}, or a whole number") from None
         return None

@@ -24,7 +24,18 @@ class NoDerivative(ValueError):
     """Torch has no derivative of a map in this mode."""
 
 
+def lacks_memory(error: BaseException) -> bool:
+    """Whether the error says that memory ran out; torch has no class for it on a CPU.
+
+    >>> lacks_memory(RuntimeError("can't allocate memory")), lacks_memory(RuntimeError("unsupported memory format"))
+    (True, False)
+    """
+    said = ("out of memory", "allocate memory", "enough memory")
+    return isinstance(error, MemoryError) or any(words in str(error) for words in said)
+
+
 TOGETHER = 2**22  # numbers in the inputs of several directional derivatives at a time
+MOST = 2**29  # bytes at a time on a CPU: 512 MB
 NUMBERS = 2**23  # in the Jacobians of a group of points: 64 MB
 
 
@@ -33,8 +44,8 @@ def of_jacobians(f: Callable, x: Tensor, reduce: Callable[[Tensor, int], Tensor]
 
     start: index of the group's first point. A batch of images, (N, ...), is flattened; f takes one image, and a
     module a batch of one.
-    Shape (N, ...), or (...) for one point. Raises NotFinite where df/dx is not finite, and ValueError where f changes
-    its input in place and torch cannot differentiate that.
+    Shape (N, ...), or (...) for one point. Raises NotFinite where df/dx is not finite, and ValueError where f
+    overwrites in place a value that its derivative needs. The points themselves never change: f gets a copy.
     """
     x, shape = checks.tensor(x), (-1,)
     if x.ndim > 2:
@@ -54,9 +65,7 @@ def of_jacobians(f: Callable, x: Tensor, reduce: Callable[[Tensor, int], Tensor]
             found.append(reduce(J, start))
             start += len(group)
         except RuntimeError as error:  # torch.OutOfMemoryError is one
-            if "inplace" in str(error):
-                raise ValueError("f changes its input in place, which torch cannot differentiate here") from error
-            if passes == 1 or "memory" not in str(error):
+            if passes == 1 or not lacks_memory(error):
                 raise
             passes //= 2
     found = torch.cat(found)
@@ -77,14 +86,7 @@ def jacobians(f: Callable, x: Tensor, m: int, passes: int) -> Tensor:
         return rows(torch.eye(m, dtype=x.dtype, device=x.device))
 
     with torch.no_grad(), plain_attention():  # of the parameters, whose graph would be kept: 6 GB for a ResNet-34
-        try:
-            return torch.func.vmap(one)(x)
-        except Exception as error:
-            if "memory" in str(error) or "inplace" in str(error):
-                raise
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                return torch.stack([_by_rows(f, point) for point in x])
+        return _first_of(lambda: torch.func.vmap(one)(x), lambda: torch.stack([_by_rows(f, point) for point in x]))
 
 
 def rows(f: Callable, x: Tensor, chunk_size: int) -> Tensor:
@@ -93,24 +95,37 @@ def rows(f: Callable, x: Tensor, chunk_size: int) -> Tensor:
     Call it within `plain_attention`.
     """
     with torch.no_grad():  # of the parameters, whose graph would be kept
-        try:
-            return torch.func.jacrev(f, chunk_size=chunk_size)(x)
-        except Exception as error:
-            if "memory" in str(error) or "inplace" in str(error):
-                raise
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                return _by_rows(f, x)
+        return _first_of(lambda: torch.func.jacrev(f, chunk_size=chunk_size)(x), lambda: _by_rows(f, x))
+
+
+def _first_of(fast: Callable[[], Tensor], slow: Callable[[], Tensor]) -> Tensor:
+    """What the fast way gives, or the slow one where torch has no fast one for the map."""
+    try:
+        return fast()
+    except Exception as error:
+        if lacks_memory(error):
+            raise
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return slow()
 
 
 def _by_rows(f: Callable, x: Tensor) -> Tensor:
-    """df/dx, (m, d), of one point, by plain reverse mode, which works for what vmap and forward mode refuse."""
+    """df/dx, (m, d), of one point, by plain reverse mode, which works for what vmap and forward mode refuse.
+
+    Raises ValueError where f overwrites what its own derivative needs.
+    """
     with torch.enable_grad():
         x = x.detach().requires_grad_()
         y = f(x)
         if not y.requires_grad:
             return x.new_zeros(len(y), len(x))
-        rows = [torch.autograd.grad(value, x, retain_graph=True, allow_unused=True)[0] for value in y]
+        try:
+            rows = [torch.autograd.grad(value, x, retain_graph=True, allow_unused=True)[0] for value in y]
+        except RuntimeError as error:
+            if "inplace" in str(error):
+                raise ValueError(f"f overwrites in place a value that its derivative needs: {error}") from error
+            raise
     return torch.stack([torch.zeros_like(x) if row is None else row for row in rows])
 
 
@@ -141,7 +156,7 @@ def products(f: Callable, x: Tensor, directions: Tensor) -> Tensor:
         try:
             return torch.stack([forward(u) for u in directions], -1)
         except Exception as error:  # also of a function of the reader's own that has only a backward pass
-            if "memory" in str(error):
+            if lacks_memory(error):
                 raise
     with torch.enable_grad(), plain_attention():
         point = x.detach().requires_grad_()
@@ -172,7 +187,7 @@ def missed(f: Callable, x: Tensor, u: Tensor, parts: int, batch: int, forward: b
     try:
         found = [_slope(f, *each, forward) for each in zip(middles, *ways, strict=True)]
     except RuntimeError as error:
-        if "memory" in str(error):
+        if lacks_memory(error):
             raise
         with torch.no_grad():
             f(middles[0])  # raises what is no fault of the derivative
@@ -231,9 +246,9 @@ def load_forward_mode() -> None:
 
 
 def affordable_passes(f: Callable, point: Tensor) -> int:
-    """How many derivatives of f fit in a quarter of the free memory, if each needs thrice what autograd saves."""
+    """How many derivatives of f fit in the affordable memory, if each needs thrice what autograd saves."""
     y, saved = saved_bytes(f, point)
-    return max(1, free_memory(point.device) // 4 // (3 * (sum(saved) + 2 * y.nbytes)))
+    return max(1, affordable_bytes(point.device) // (3 * (sum(saved) + 2 * y.nbytes)))
 
 
 def saved_bytes(f: Callable, x: Tensor) -> tuple[Tensor, list[int]]:
@@ -249,6 +264,15 @@ def saved_bytes(f: Callable, x: Tensor) -> tuple[Tensor, list[int]]:
         y = f(x.clone().requires_grad_().clone())  # the last one because f may work in place
     own = {p.untyped_storage().data_ptr() for module in called for p in module.parameters()}
     return y, [size for storage, size in saved if storage not in own]
+
+
+def affordable_bytes(device: torch.device) -> int:
+    """Bytes for what is computed at a time: a quarter of the free memory, and on a CPU MOST at most.
+
+    There more brings little speed, and a container may have less than its machine has free.
+    """
+    quarter = free_memory(device) // 4
+    return min(quarter, MOST) if device.type == "cpu" else quarter
 
 
 def free_memory(device: torch.device) -> int:

@@ -64,7 +64,7 @@ def principal(x: Tensor, k: int) -> tuple[Tensor, float]:
     if not x.square().sum().isfinite():
         raise ValueError("the points are so large that their squares are infinite")
     if x.shape[1] <= len(x):
-        values, vectors = torch.linalg.eigh(x.T.cov())
+        values, vectors = torch.linalg.eigh(torch.atleast_2d(x.T.cov()))
         return vectors.flip(1)[:, :k], float(values[-k:].sum() / values.sum())
     _, sizes, rows = torch.linalg.svd(x - x.mean(0), full_matrices=False)
     return rows[:k].T.contiguous(), float(sizes[:k].square().sum() / sizes.square().sum())

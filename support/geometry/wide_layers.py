@@ -87,7 +87,7 @@ def _check_two(layer):
 
 def finite(layer: Wide, n: int, networks: int, radii: Any, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Log-volume and R, (networks, N) each, of random layers with n units and the variances of `layer`."""
-    activation = layer.activation if layer.activation == "erf" else layer.function
+    activation = layer.function if isinstance(layer.activation, int) else layer.activation
     weights, biases = infinite_width.random_shallow_map(
         n, layer.d, generator, layer.weight_variance, layer.bias_variance, maps=networks
     )

@@ -184,7 +184,7 @@ def copy_of(model: Any, dtype: torch.dtype) -> tuple[nn.Module, str]:
             raise ValueError(f"{name} of the model has no shape yet; run the model once on inputs")
         if value.is_meta:
             raise ValueError(f"{name} of the model is on the device meta, without values; load its weights first")
-    made = copied(getattr(model, "_orig_mod", model), dtype).cpu().eval().requires_grad_(False)
+    made = copied(getattr(model, "_orig_mod", model), dtype, "cpu").eval().requires_grad_(False)
     dropped = 0
     for part in made.modules():
         if hasattr(part, "inplace"):

@@ -26,10 +26,12 @@ class Neg(nn.Module):
 class OffsetL2(nn.Module):
     """Weighted Euclidean distance to one learned reference point per output; (..., in) -> (..., out), as `nn.Linear`.
 
+    The default form, "code", is a distance only as long as no alpha is negative: pass "paper" for one that stays so.
+
     y_i = sqrt(max(sum_k s_ik (x_k - mu_ik)^2, 1e-12)), where the weight s_ik is alpha_ik in the form "code" (signed
     and unconstrained, as in Oursland's code) and alpha_ik^2 in the form "paper" (as the paper's equation says).
     Below the floor of 1e-12 the gradient is 0, so it is finite at zero distance. It starts from mu ~ N(0, 0.1^2) and
-    alpha = 1, as in the experiments. With a negative alpha the form "code" is not a distance.
+    alpha = 1, as in the experiments.
 
     The square is expanded around the middle c of the reference points. So near mu_i its terms cancel: the absolute
     error of y is about sqrt(eps sum_k s_ik (x_k - c_k)^2), where eps is the precision of a number, 1e-7 in float32.

@@ -119,6 +119,7 @@ class Network:
             return model
         return cls(model, inputs, labels)
 
+    @given.undisturbed()
     def twin(self, model: Any = None) -> "Network":
         """A network of the same inputs and labels with `model`, or else with this one untrained.
 

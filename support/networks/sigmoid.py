@@ -23,8 +23,11 @@ def initial_weights(
     """The weights before training, lowest layer first: W1 (n, d), b1 (n,), W2 (C or n, n), b2 and so on, float64.
 
     start: "normal", N(0, 1); or "torch", for the function that `torch.nn.Linear` layers start as: uniform within
-        1 / sqrt(fan in), and above the first layer sqrt(n) times as much, because z is divided by it.
+        1 / sqrt(fan in), and above the first layer sqrt(n) times as much, because z is divided by it. Raises
+        ValueError for another one.
     """
+    if start not in ("normal", "torch"):
+        raise ValueError(f"start must be 'normal' or 'torch', not {start!r}")
     generator = torch.Generator().manual_seed(seed)
     weights = {}
     for number, (fan_in, fan_out) in enumerate(pairwise([inputs, *[width] * layers, classes]), 1):
