@@ -129,7 +129,6 @@ from book.claims.rules import Amendment, Arm, Part, amended, claim, own
 from book.measures.residual import dimmed, numbers, own_boundaries, results
 from book.measures.residual.results import ResidualArm
 from book.measures.tables import Tables
-from book.records import derived
 
 SHARE = 0.5  # of the contrast, or of the rise
 MOST = 0.7  # of a dip
@@ -174,16 +173,12 @@ def networks(*names: str, **how: Any) -> Callable[[Tables], list[Arm]]:
     return lambda tables: [_arm(tables, name, **how) for name in names]
 
 
-def untrained_only(tables: object) -> list[Arm]:
-    """Untrained ResNet-34 of both lengths of training: by seed the contrast at boundaries of each classifier.
-
-    tables: `Tables`; anything else stands for those of the committed records.
-    """
-    rows_of = tables.derived if isinstance(tables, Tables) else derived.rows
+def untrained_only(tables: Tables) -> list[Arm]:
+    """Untrained ResNet-34 of both lengths of training: by seed the contrast at boundaries of each classifier."""
     found = [
         pd.DataFrame(
             {
-                kind: own_boundaries.before_training(table, study, kind, rows_of)["interpolated"]
+                kind: own_boundaries.before_training(table, study, kind, tables.derived)["interpolated"]
                 for table, kinds in (
                     (TABLE, own_boundaries.CLASSIFIERS),
                     (without_labels, own_boundaries.WITHOUT_LABELS),
