@@ -95,12 +95,8 @@ def shapes() -> None:
     runs, lines = judged(), {name: untrained(name, {"Euclid": name})[name] for name in ("mismatch", "share")}
     away, towards = (runs[[f"{name} before", name]].to_numpy() for name in ("mismatch", "discriminant"))
     changes = {
-        "MNIST: away from\nclasses' metrics": pictures.Change(
-            away, "mismatch (0: none)", (0, 2), lines["mismatch"], "all alike"
-        ),
-        "MNIST: towards\nwhat separates": pictures.Change(
-            towards, "share of sensitivity there (%)", (30, 70), lines["share"], "all alike"
-        ),
+        "MNIST: mismatch\nrises (0: none)": pictures.Change(away, (0, 2), lines["mismatch"], "all alike"),
+        "MNIST: weight on\nwhat separates, %": pictures.Change(towards, (30, 70), lines["share"], "all alike"),
     }
     show(
         pictures.directions_figure(drawn, changes),

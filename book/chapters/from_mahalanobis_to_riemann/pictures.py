@@ -23,7 +23,6 @@ class Change:
     """A number of each network before training and after it, and one to compare it with."""
 
     values: np.ndarray  # (networks, 2)
-    label: str  # of the axis
     limits: tuple[float, float]
     line: float  # drawn dotted
     said: str  # of the line
@@ -91,7 +90,7 @@ def directions_figure(toys: dict[str, tuple[Toy, list[nn.Sequential]]], changes:
         ax.plot(change.values.mean(0), "-ok", linewidth=2.2)
         ax.axhline(change.line, color="black", linestyle=":", linewidth=1)
         ax.text(0.98, change.line, change.said, fontsize=9, va="top", ha="right", transform=ax.get_yaxis_transform())
-        ax.set(title=title, xlim=(-0.3, 1.3), ylim=change.limits, ylabel=change.label)
+        ax.set(title=title, xlim=(-0.3, 1.3), ylim=change.limits)
         ax.set_xticks([0, 1], ["before", "after"])
     looks = [
         Patch(color=CLASS),
