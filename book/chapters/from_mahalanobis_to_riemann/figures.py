@@ -87,7 +87,7 @@ def geodesics() -> None:
 def shapes() -> None:
     """Where classifiers on a toy are most sensitive, and what training does to those on MNIST."""
     starts = range(12)
-    arrangements = {"Toy, end to end:\nmost lie along": toys.TWO, "Toy, side by side:\nall lie across": toys.BESIDE}
+    arrangements = {"Toy, end to end: most lie along": toys.TWO, "Toy, side by side: all lie across": toys.BESIDE}
     drawn = {}
     for title, classes in arrangements.items():
         toy = toys.toy(classes)
@@ -95,16 +95,16 @@ def shapes() -> None:
     runs, lines = judged(), {name: untrained(name, {"Euclid": name})[name] for name in ("mismatch", "share")}
     away, towards = (runs[[f"{name} before", name]].to_numpy() for name in ("mismatch", "discriminant"))
     changes = {
-        "MNIST: mismatch\nrises (0: none)": pictures.Change(away, (0, 2), lines["mismatch"], "all alike"),
-        "MNIST: weight on\nwhat separates, %": pictures.Change(towards, (30, 70), lines["share"], "all alike"),
+        "MNIST: mismatch rises (0: none)": pictures.Change(away, (0, 2), lines["mismatch"], "all alike"),
+        "MNIST: share (%) in what separates rises": pictures.Change(towards, (30, 70), lines["share"], "all alike"),
     }
     show(
         pictures.directions_figure(drawn, changes),
         name="fig-shapes",
         title="Training leads a layer away from the metrics of the classes, towards what separates them.",
-        caption=f"Left, two toys with two long classes, and {len(starts)} networks of each after training. Each "
+        caption=f"Above, two toys with two long classes, and {len(starts)} networks of each after training. Each "
         "draws a line in the direction in which it is most sensitive; the longer, the clearer. A ruler for a long "
-        f"class is most sensitive across it (dashed). Right, {len(runs)} networks on MNIST, their mean bold: how "
+        f"class is most sensitive across it (dashed). Below, {len(runs)} networks on MNIST, their mean bold: how "
         "badly the layer's metric fits that of the class, whatever its scale, and the share of its sensitivity "
         "that lies in the directions between class centres. Dotted: a metric that treats all directions alike. "
         f"(Toys: 300 points, 32 ReLUs, 400 steps of Adam. {about()}, {MetricSpec.components} principal directions)",

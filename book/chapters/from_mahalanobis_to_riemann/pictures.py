@@ -72,9 +72,9 @@ def directions_figure(toys: dict[str, tuple[Toy, list[nn.Sequential]]], changes:
     metrics are means over a class. changes: title -> numbers of networks before and after training; a thin line for
     each network, the mean bold.
     """
-    ratios = (*[1.45] * len(toys), *[1.0] * len(changes))
-    fig, axes = figures.subplots(1, len(ratios), height=3.2, width_ratios=ratios)
-    for ax, (title, (data, networks)) in zip(axes[: len(toys)], toys.items(), strict=True):
+    columns = max(len(toys), len(changes))
+    fig, axes = figures.subplots(2, columns, height=4.4, squeeze=False, height_ratios=(1.35, 1.0))
+    for ax, (title, (data, networks)) in zip(axes[0], toys.items(), strict=True):
         for c, g in enumerate(data.gaussians):
             _circles(ax, g.mean[None], g.precision[None], _longer(g, g.precision), color=CLASS)
             members = data.x[data.labels == c]
@@ -82,10 +82,10 @@ def directions_figure(toys: dict[str, tuple[Toy, list[nn.Sequential]]], changes:
             for number, metric in enumerate([g.precision, *learned]):
                 half = 2.2 * most_sensitive(metric)
                 ax.plot(*torch.stack([g.mean - half, g.mean + half]).T, **(LEARNED if number else HYPOTHESIS))
-        ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlim=(-3.7, 3.7), ylim=(-1.7, 3.7))
+        ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlim=(-4.2, 4.2), ylim=(-1.2, 3.2))
         ax.grid(visible=False)
         _boundary(ax, networks[0])
-    for ax, (title, change) in zip(axes[len(toys) :], changes.items(), strict=True):
+    for ax, (title, change) in zip(axes[1], changes.items(), strict=True):
         ax.plot(change.values.T, color=GREY, linewidth=0.5)
         ax.plot(change.values.mean(0), "-ok", linewidth=2.2)
         ax.axhline(change.line, color="black", linestyle=":", linewidth=1)
