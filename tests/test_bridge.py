@@ -226,3 +226,18 @@ def test_each_metric_has_a_panel_with_its_circles_and_boundary():
     for ax, flat in zip(panels, (True, True, False, False), strict=True):
         sizes = {(round(p.width, 9), round(p.height, 9)) for p in ax.patches}
         assert len(ax.patches) == 49 and (len(sizes) == 1) == flat
+
+
+def test_layers_are_most_sensitive_along_classes_end_to_end_and_across_classes_side_by_side():
+    """What the titles of the chapter's first picture say, for a third of its networks."""
+    across = {}
+    for classes in (toys.TWO, toys.BESIDE):
+        data, shares = toys.toy(classes), []
+        for seed in range(4):
+            network = toys.network(data, "ReLU, linear head", seed)
+            for c, g in enumerate(data.gaussians):
+                metric = pullback_metric(network[:2], data.x[data.labels == c]).mean(0)
+                v, long = (torch.linalg.eigh(m)[1][:, -1] for m in (metric, g.covariance))
+                shares.append(float(v @ long) ** 2 < 0.5)
+        across[classes] = shares
+    assert sum(across[toys.TWO]) < 4 and all(across[toys.BESIDE])  # of 8 layers and classes

@@ -93,7 +93,7 @@ def chips(chapter: str) -> Html:
     return Html(
         f'{style()}<div class="claims chips" role="group" aria-label="Verdicts"><span>Judged by {rules}:</span> '
         f'<span class="tiles">{tiles}</span> <span>{_counts(rows)}</span> <a href="{page}">all evidence</a>'
-        f"{_key(rows)}</div>"
+        f" <span>{_key(rows)}</span></div>"
     )
 
 
@@ -101,7 +101,7 @@ def _key(rows: list[dict]) -> str:
     """What the borders and grounds of tiles mean, as far as there are any."""
     own = "Dashed: a hypothesis of this book." if any(row["kind"] == "own" for row in rows) else ""
     partly = "Hatched: partly undecided." if any(_partly(row) for row in rows) else ""
-    return f" <span>{' '.join(filter(None, (own, partly)))}</span>" if own or partly else ""
+    return " ".join(filter(None, (own, partly)))
 
 
 def overview(rows: list[dict], named: dict[str, str]) -> Html:
@@ -115,7 +115,7 @@ def overview(rows: list[dict], named: dict[str, str]) -> Html:
         lines.append(f'<a href="../notebooks/{chapter}.html">{_text(title)}</a><div class="tiles">{tiles}</div>')
     return Html(
         f'{style()}<section class="claims" aria-label="All claims"><div class="overview">{"".join(lines)}</div>'
-        f"{_table(rows)}<p>Dashed: a hypothesis of this book. Hatched: some arms are undecided. "
+        f"{_table(rows)}<p>{_key(rows)} "
         f'We <a href="{LEDGER}">amended</a> {amended} of the {len(rows)} rules after seeing results, '
         f"and wrote {late} {'other' if late == 1 else 'others'} only then.</p></section>"
     )

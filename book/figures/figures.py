@@ -22,6 +22,7 @@ from matplotlib.figure import Figure
 from scipy.optimize import isotonic_regression
 
 from book.claims.statistics import Estimate, mean_interval
+from book.claims.verdicts import LEAST_SEEDS
 from book.figures import narrow, turns
 from book.figures.turns import jitter
 from book.words import without_tags
@@ -29,7 +30,6 @@ from support.networks.architectures import TABLE, architecture
 
 STYLE = Path(__file__).with_name("book.mplstyle")
 WIDTH = 7.0  # inches
-FEW = 5  # runs, below which a strip has no interval
 LARGEST_SVG = 400_000  # bytes; a larger figure is shown as PNG
 COORDINATES = re.compile(rb' (?:d|x|y)="[^"]*"')
 DIGITS = re.compile(rb"(\.\d\d)\d+")  # hundredths of a point are enough
@@ -146,8 +146,8 @@ def percent_axis(axis: Axis, limits: tuple[float, float], percents: Sequence[int
 def strip(ax: Axes, values_by_name: dict, within: tuple[float, float] = (-np.inf, np.inf)) -> None:
     """One row for each architecture: a dot for each run; below, the mean as a number and with its 95% interval.
 
-    The interval of fewer than FEW runs says little and can be wider than the axis, so it is left out. Diverged runs
-    (NaN) are not drawn; the label of the row counts them.
+    The interval of fewer than LEAST_SEEDS runs says little and can be wider than the axis, so it is left out. Diverged
+    runs (NaN) are not drawn; the label of the row counts them.
 
     Args:
         values_by_name: architecture -> shape (runs,), in the unit of the x axis; drawn from top to bottom.
@@ -164,7 +164,7 @@ def strip(ax: Axes, values_by_name: dict, within: tuple[float, float] = (-np.inf
         height = row - 0.05 - 0.3 * jitter(len(finite))
         ax.plot(finite, height, **style(name) | {"linestyle": "none", "markersize": 3.2, "alpha": 0.6})
         mean = mean_interval(finite, within=within)
-        if len(finite) < FEW:
+        if len(finite) < LEAST_SEEDS:
             mean = replace(mean, low=mean.value, high=mean.value)
         tick = {"color": "black", "marker": "|", "markersize": 9, "markeredgewidth": 2}
         interval(ax, mean, row + 0.16, tick, linewidth=1.6)
