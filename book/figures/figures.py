@@ -146,8 +146,8 @@ def percent_axis(axis: Axis, limits: tuple[float, float], percents: Sequence[int
 def strip(ax: Axes, values_by_name: dict, within: tuple[float, float] = (-np.inf, np.inf)) -> None:
     """One row for each architecture: a dot for each run; below, the mean as a number and with its 95% interval.
 
-    The interval of fewer than LEAST_SEEDS runs says little and can be wider than the axis, so it is left out. Diverged
-    runs (NaN) are not drawn; the label of the row counts them.
+    The interval of fewer than LEAST_SEEDS runs says little and can be wider than the axis, so it is left out.
+    Diverged runs (NaN) are not drawn; the label of the row counts them.
 
     Args:
         values_by_name: architecture -> shape (runs,), in the unit of the x axis; drawn from top to bottom.
