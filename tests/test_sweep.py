@@ -494,6 +494,20 @@ def trains(process, cache):
         return False
 
 
+def held(process, cache, store):
+    """All processes of a sweep, stopped in its first two blocks while a worker trains; otherwise none, running on."""
+    every = []
+    for p in family(process):
+        with contextlib.suppress(psutil.NoSuchProcess):  # one that only looked around has ended
+            p.suspend()
+            every.append(p)
+    if len(list(store)) <= 4 and any(trains(p, cache) for p in every[1:]):
+        return every
+    for p in every:
+        p.resume()
+    return []
+
+
 def same(found, expected):
     """Within the rounding of other thread counts; everything counted is equal."""
     assert found.keys() == expected.keys()
@@ -526,11 +540,10 @@ def test_ctrl_c_leaves_a_state_that_the_same_command_goes_on_from(child, store, 
 @pytest.mark.slow
 def test_ctrl_c_stops_the_workers_at_their_checkpoints(child, store, cache, undisturbed):
     first = child("--workers", "2")
-    wait_until(lambda: any(trains(p, cache) for p in family(first)[1:]))
-    every = family(first)
-    for process in every:  # as a terminal does
-        with contextlib.suppress(psutil.NoSuchProcess):  # one that only looked around has ended
-            process.send_signal(signal.SIGINT)
+    every = wait_until(lambda: held(first, cache, store))
+    for order in (signal.SIGINT, signal.SIGCONT):  # to all, as a terminal does
+        for process in every:
+            process.send_signal(order)
     status, said = ended(first)
     assert status == UNFINISHED and "Traceback" not in said and "WARNING" not in said
     assert said.endswith("the same command goes on from there\n") and ": interrupted at step" in said
