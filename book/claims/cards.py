@@ -15,7 +15,7 @@ from book.claims.ledger import bound, counts, fresh, interval, judged, uncounted
 from book.claims.verdicts import CONTRADICTION, FLAGS, KINDS, LATE, UNDECIDED, VERDICTS, of_several
 from book.records import kept
 from book.words import lasting
-from support.words import counted
+from support.words import counted, suggest
 
 MARKS = {"holds": "●", "mixed": "◐", "fails": "✕", "unclear": "?", "untested": "–", "void": "∅"}
 LEDGER = "../book/ledger.html"  # as seen from a chapter; the pages of the site lie in two folders
@@ -78,9 +78,16 @@ def evidence(notebook: str) -> Html:
     return verdicts([row for row in kept.rows() if row["chapter"] == notebook])
 
 
-def chips(chapter: str) -> Html:
-    """One line for a chapter, such as "01": a chip for each claim, with its verdict, that leads to its card."""
+def chips(chapter: str, *behind: str) -> Html:
+    """The verdicts of a chapter, such as "01": a chip for each claim that leads to its card.
+
+    behind: ids of the claims that the answer at the top rests on; they come first. Raises ValueError for a claim that
+    the chapter lacks.
+    """
     rows = [row for row in kept.rows() if row["chapter"].startswith(f"{chapter}_")]
+    known = {row["id"]: row for row in rows}
+    if strange := [name for name in behind if name not in known]:
+        raise ValueError(f"chapter {chapter} has no claim {strange[0]!r}{suggest(strange[0], known)}")
     page = f"../book/evidence_{chapter}.html"
     amended, late = _after_results(rows)
     rules = "rules that were fixed beforehand"
@@ -89,11 +96,16 @@ def chips(chapter: str) -> Html:
         rules = (
             f"{counted(len(rows), 'rule')} ({f'{first} fixed beforehand, ' if first else ''}{later} after results)"
         )
-    tiles = "".join(_tile(row, page) for row in rows)
+    groups = {"The answer at the top rests on": [known[name] for name in behind]} if behind else {}
+    groups["the others:" if behind else ""] = [row for row in rows if row["id"] not in behind]
+    tiles = " ".join(
+        f'<span>{words}</span> <span class="tiles">{"".join(_tile(row, page) for row in several)}</span>'
+        for words, several in groups.items()
+        if several
+    )
     return Html(
-        f'{style()}<div class="claims chips" role="group" aria-label="Verdicts"><span>Judged by {rules}:</span> '
-        f'<span class="tiles">{tiles}</span> <span>{_counts(rows)}</span> <a href="{page}">all evidence</a>'
-        f" <span>{_key(rows)}</span></div>"
+        f'{style()}<div class="claims chips" role="group" aria-label="Verdicts"><span>Judged by {rules}. </span>'
+        f'{tiles} <span>{_counts(rows)}</span> <a href="{page}">all evidence</a> <span>{_key(rows)}</span></div>'
     )
 
 
