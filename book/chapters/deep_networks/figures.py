@@ -63,8 +63,8 @@ def toy(kept: dict[int, nn.Sequential], effects: np.ndarray) -> None:
         name="fig-deep-toy",
         title="Where will a small residual network stretch the plane?",
         caption="Map: log-volume of one network. Small dots: points of two classes, which part at the white line. "
-        "Orange: a line across the boundary (solid) and one within a class (dashed). Curves: the effect on both "
-        "after each block; thin: one of five networks.",
+        "Orange: a line across the boundary (solid) and one within a class (dashed). Curves: the log-volume of both, "
+        "over their ends.",
         alt="Three maps. A bright vertical band appears in the second and is brightest in the third. Right, the "
         "solid black line of the trained networks climbs to about two nats, and the dashed one stays at zero, as do "
         "the grey lines of untrained networks.",

@@ -1,10 +1,44 @@
-"""A small network of digits that the chapter trains where the reader can watch."""
+"""The toys of the chapter: residual networks of four clusters in the plane, and a small one of digits."""
+
+from copy import deepcopy
 
 import torch
 from torch import Tensor, nn
 
+from book.measures.residual import clusters
 from support.networks.data import load
 from support.networks.residual import ResNet
+
+KEPT = 10  # networks on the way, for the slider
+
+
+class Block(nn.Module):
+    """x + f(x) in eight dimensions."""
+
+    def __init__(self, units: int = 16):
+        super().__init__()
+        self.up, self.down = nn.Linear(8, units), nn.Linear(units, 8)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.down(torch.tanh(self.up(x)))
+
+
+def trained(seed: int, steps: int = 100) -> dict[int, nn.Sequential]:
+    """Three blocks that learn the two classes of the clusters, by step of training; float64."""
+    torch.manual_seed(seed)
+    pad = nn.ConstantPad1d((0, 6), 0.0)  # from the plane to eight dimensions
+    blocks = nn.Sequential(nn.Sequential(pad, Block()), Block(), Block()).double()
+    head = nn.Linear(8, 2).double()
+    x, labels = clusters.points(seed)
+    history = {0: deepcopy(blocks)}
+    adam = torch.optim.Adam([*blocks.parameters(), *head.parameters()], 0.01)
+    for step in range(1, steps + 1):
+        adam.zero_grad()
+        nn.functional.cross_entropy(head(blocks(x)), labels).backward()
+        adam.step()
+        if step % (steps // KEPT) == 0:
+            history[step] = deepcopy(blocks)
+    return history
 
 
 def on_digits(epochs: int = 3) -> tuple[ResNet, Tensor]:

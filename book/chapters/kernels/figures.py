@@ -55,10 +55,10 @@ def petals() -> None:
         {0.5: f"strong glass ({TAU})", 2.0: f"weak glass ({TAU})"},  # the narrower hill is the stronger one
         name="fig-magnified-plane",
         title="A strong glass magnifies a cloud of data, and a weak one hardly anything more than the rest.",
-        caption="Log-volume of the magnified kernel over two inputs. Lines: boundaries of the second machine. Rings: "
-        "support vectors of the first. τ: width of the hill on each. "
+        caption="Log-volume of the magnified kernel over two inputs. Lines: boundaries of the second machine. "
+        "Circles: support vectors of the first. τ: width of the hill on each. "
         "(iris, petal length and width, standardised; 150 flowers, σ = √2, C = 10)",
-        alt="Two maps of the petal plane. Left, bright only around a crowd of ringed support vectors between two "
+        alt="Two maps of the petal plane. Left, bright only around a crowd of circled support vectors between two "
         "kinds of flowers, and dark elsewhere. Right, the colours change slowly from the middle to the corners.",
     )
 

@@ -162,8 +162,8 @@ def compared(x, labels, train, test, seed: int = 0) -> dict[str, float]:
     "rises", "widest": 100 if the chosen tau of the machine at support vectors is below 1, or the largest of TAUS;
     "rise ties": 100 if a tau below 1 has as few inner errors as the chosen one. "edge": 100 if the plain machine's
     sigma is the largest of SIGMAS. "vectors": support vectors in percent of the training inputs. "effect",
-    "contrast": of the chosen machine, between test points. "error T", "contrast T": of the machine at support vectors
-    whose tau is T and whose sigma and penalty were chosen at this tau.
+    "contrast": of the chosen machine, between test points. "error T", "contrast T", "vectors T": of the machine at
+    support vectors whose tau is T and whose sigma and penalty were chosen at this tau.
     """
     from sklearn import config_context
 
@@ -188,6 +188,7 @@ def compared(x, labels, train, test, seed: int = 0) -> dict[str, float]:
         **{name: measured[support][name] for name in ("effect", "contrast")},
         **{f"error {tau:g}": errors[choice] for tau, choice in by_tau.items()},
         **{f"contrast {tau:g}": measured[choice]["contrast"] for tau, choice in by_tau.items()},
+        **{f"vectors {tau:g}": 100 * len(fitted[choice].centres) / len(train) for tau, choice in by_tau.items()},
     }
 
 

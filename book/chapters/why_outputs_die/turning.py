@@ -92,10 +92,10 @@ def phase_turn(plan: PhaseGrid, runs: pd.DataFrame, marks: dict[str, tuple[float
     accuracy = (100 * runs["accuracy"]).round().astype(int) + 2**15 * runs["diverged"]  # the highest bit
     return {
         "kind": "phase",
-        "look": "Choose a network, then multiply the inputs by more or less: the cross moves along the dashed line. "
-        "Step size: learning rate times curvature of the inputs, which grows with the square of the input scale. "
-        "What to look for: which networks keep a high accuracy all along the line? Point at a square, or walk from "
-        "square to square with the arrow keys, for its runs.",
+        "look": "Multiply the inputs by more or less: the cross moves along the dashed line. Step size: learning "
+        "rate times curvature of the inputs, which grows with the square of the input scale. What to look for: where "
+        "is ReLU2 right, and where ReLU2-Neg? Point at a square of the first map, or walk from square to square with "
+        "the arrow keys, for its runs.",
         "legend": [
             ["cross", "setting with these inputs"],
             ["hollow", "published setting"],
@@ -105,6 +105,7 @@ def phase_turn(plan: PhaseGrid, runs: pd.DataFrame, marks: dict[str, tuple[float
         ],
         "networks": plan.architectures,
         "network": "ReLU2",
+        "pair": PAIR,
         "scalings": plan.scalings,
         "curvatures": plan.curvatures,
         "preactivations": plan.preactivations,

@@ -110,7 +110,7 @@ kinds.wedge = (data, frame) => {
 };
 
 // ---- the map of step size against first preactivation
-// data: networks, scalings, curvatures, preactivations, seeds; accuracy (uint16, hundredths of a percent, the highest
+// data: networks, pair (two of them that are compared), scalings, curvatures, preactivations, seeds; accuracy (uint16, hundredths of a percent, the highest
 // bit set for a run that diverged) and keys (16 letters each) in that order; marks: scaling -> [curvature,
 // preactivation] of the published setting.
 kinds.phase = (data, frame) => {
@@ -134,13 +134,13 @@ kinds.phase = (data, frame) => {
     scale.set(0);
   };
   limit();
-  const runs = (row, column) => data.seeds.map((seed, i) => {
-    const n = data.networks.indexOf(network.value), s = data.scalings.indexOf(pixels.value);
+  const runs = (row, column, name = network.value) => data.seeds.map((seed, i) => {
+    const n = data.networks.indexOf(name), s = data.scalings.indexOf(pixels.value);
     const at = (((n * data.scalings.length + s) * rows + row) * columns + column) * seeds + i;
     return { seed, accuracy: accuracy[at] % 32768 / 100, diverged: accuracy[at] > 32767,
       key: data.keys.slice(16 * at, 16 * at + 16) };
   });
-  const mean = (row, column) => runs(row, column).reduce((sum, r) => sum + r.accuracy, 0) / seeds;
+  const mean = (row, column, name) => runs(row, column, name).reduce((sum, r) => sum + r.accuracy, 0) / seeds;
   const nearest = (list, value) => list.map((v, i) => [Math.abs(v - value), i]).sort((a, b) => a[0] - b[0])[0][1];
   const cross = () => published().map((v, k) => v + (k + 1) * scale.value);
   const cell = () => pointed || [nearest(y, cross()[1]), nearest(x, cross()[0])];
@@ -151,19 +151,29 @@ kinds.phase = (data, frame) => {
     panel: () => map, step: 1,
     get: () => { const [row, column] = cell(); return [x[column], y[row]]; }, set: point });
   return width => {
-    const wide = Math.min(width - 70, 430);
-    map = panel({ left: 58, top: 26, width: wide, height: wide * 0.8, gap: 48 }, { x: ends(x), y: ends(y), frame: true,
-      xticks: x.map((v, i) => [v, short(data.preactivations[i])]),
-      yticks: y.map((v, i) => [v, short(data.curvatures[i])]), xlabel: "size of the first preactivations",
-      ylabel: "step size", title: `${network.value}, ${pixels.value} pixels` });
-    const w = map.width / columns, h = map.height / rows, squares = [], numbers = [];
-    for (let r = 0; r < rows; r++) for (let c = 0; c < columns; c++) {
-      const value = mean(r, c), lost = runs(r, c).some(run => run.diverged), px = map.X(x[c]), py = map.Y(y[r]),
-        fill = `rgb(${turn.rgb("cividis", value / 100)})`;
-      squares.push(box(px - w / 2, py - h / 2, w + 0.5, h + 0.5, { fill }));
-      numbers.push(word(px, py + 4, number(value, 0) + (lost ? " •" : ""), "turn-mid turn-halo",
-        { style: `fill:${value > 50 ? "#111" : "#fff"};stroke:${fill}` }));
-    }
+    const beside = data.networks.find(name => data.pair.includes(name) && name !== network.value);
+    const narrow = width < 560, wide = beside && !narrow ? (width - 104) / 2 : Math.min(width - 70, 430);
+    const place = { left: 58, top: 26, width: wide, height: wide * (beside && !narrow ? 1 : 0.8), gap: 48 };
+    const drawn = (name, where, more) => panel({ ...place, ...where }, { x: ends(x), y: ends(y), frame: true,
+      xticks: x.map((v, i) => [v, short(data.preactivations[i])]), xlabel: "size of the first preactivations",
+      title: `${name}, ${pixels.value} pixels`, ...more });
+    const yticks = y.map((v, i) => [v, short(data.curvatures[i])]), left = { yticks, ylabel: "step size" };
+    map = drawn(network.value, {}, left);
+    const second = beside && (narrow ? drawn(beside, { top: map.top + map.height + 80 }, left) :
+      drawn(beside, { left: 58 + wide + 34 }, {}));
+    const w = map.width / columns, h = map.height / rows;
+    const filled = (area, name) => {
+      const squares = [], numbers = [];
+      for (let r = 0; r < rows; r++) for (let c = 0; c < columns; c++) {
+        const value = mean(r, c, name), lost = runs(r, c, name).some(run => run.diverged), px = area.X(x[c]),
+          py = area.Y(y[r]), fill = `rgb(${turn.rgb("cividis", value / 100)})`;
+        squares.push(box(px - w / 2, py - h / 2, w + 0.5, h + 0.5, { fill }));
+        numbers.push(word(px, py + 4, number(value, 0) + (lost ? " •" : ""), "turn-mid turn-halo",
+          { style: `fill:${value > 50 ? "#111" : "#fff"};stroke:${fill}` }));
+      }
+      return [squares, numbers];
+    };
+    const [squares, numbers] = filled(map, network.value), last = second || map;
     const [cx, cy] = cross(), [mx, my] = published(), [row, column] = cell(), found = runs(row, column);
     const off = !pointed && !map.has(map.X(cx), map.Y(cy));
     cursor.node.lastChild.setAttribute("d", `M${-w / 2} ${-h / 2}h${w}v${h}h${-w}z`);
@@ -171,12 +181,13 @@ kinds.phase = (data, frame) => {
     const named = (curvature, size) => `step size ${short(curvature)}, first preactivations ${short(size)}`;
     const where = named(data.curvatures[row], data.preactivations[column]), shares = found.map(r => r.accuracy);
     cursor.place(`${where}: ${percent(mean(row, column))}`);
-    frame.show(width, map.top + map.height + 60, [map.nodes, squares,
+    frame.show(width, last.top + last.height + 60, [second ? [second.nodes, filled(second, beside)] : [],
+      map.nodes, squares,
       map.inside(map.line([-6, 6].map(v => [cx + v, cy + 2 * v]), "turn-path")), numbers,
       map.inside(map.dot(mx, my, 9, "turn-boundary turn-cased"),
         map.word(mx, my, "published", "turn-published turn-cased", { dx: -14 }),
         shape("M-8 -8L8 8M-8 8L8 -8", map.X(cx), map.Y(cy), "turn-boundary turn-cased")),
-      turn.bar(map, map.top + map.height + 46, "cividis", "0%", "100% right")]);
+      turn.bar(map, last.top + last.height + 46, "cividis", "0%", "100% right")]);
     const times = scale.value === 0 ? "1" : factor(10 ** scale.value);
     const setting = `Inputs multiplied by ${times}: ${named(10 ** cy, 10 ** cx)}`;
     const near = (list, v) => list.flatMap((w, i) => Math.abs(w - v) < 1 ? i : []), // around the cross
