@@ -45,12 +45,12 @@ def turned_line(plane: turning.ClassesInPlane) -> None:
     show(
         turning.line_figure(plane),
         name="fig-turned-line",
-        title="The line of the digit 0 is close to its own class and far from most others.",
+        title="The line of the digit 8 is nearer to its own class than to any other, and yet passes it by.",
         caption="Left: hidden vectors in the plane of two weight vectors, with class centres (numbers) and the "
         "origin (plus). Right: the distance of each class to the line, in SDs of that class, cut off at six. "
         "Dashed: one SD.",
-        alt="Left, ten clouds of dots in a plane, most of them crowded together, and a line through one cloud apart "
-        "from the others. Right, ten bars: one is short, the others are long.",
+        alt="Left, ten clouds of dots in a plane, most of them crowded together, and a line beside one of them. "
+        "Right, ten bars, all longer than one SD. That of the digit 8 is the shortest.",
         turn=turning.line_turn(plane),
     )
 
