@@ -10,7 +10,7 @@ from test_chapters import figures_of, run
 from torch import nn
 
 from book import chapters
-from book.chapters.deep_networks import pictures
+from book.chapters.deep_networks import pictures, toys
 from book.measures.residual import clusters
 
 
@@ -36,6 +36,15 @@ def test_the_toys_effect_is_that_of_a_map_with_a_ridge_on_the_boundary():
     ends = np.log(1 + 3 / np.cosh(1) ** 2)
     assert clusters.effect(Ridge(3.0)).tolist() == pytest.approx([np.log(4) - ends, 0])
     assert clusters.effect(torch.exp).tolist() == pytest.approx([0, 0])  # log-volume x1 + x2: both ends count
+
+
+def test_the_toys_network_learns_the_classes_and_stretches_their_gap_alone():
+    history = toys.trained(0)
+    assert list(history) == list(range(0, 101, 10)) and len(history[100]) == 3
+    before, after = (clusters.effect(history[step]).tolist() for step in (0, 100))
+    assert after[0] - before[0] > 1 > 5 * abs(after[1])
+    pad = history[0](torch.zeros(1, 2).double())
+    assert pad.shape == (1, 8)
 
 
 def test_clusters_lie_around_their_centres():

@@ -620,7 +620,7 @@ def test_the_chapter_on_kernels_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "11_kernels", scale="smoke", task="wine")
     assert code == 0, notebook
     shown = figures_of(notebook)
-    assert {"fig-ring", "fig-magnified-errors", "fig-magnified-here", "fig-ideas"} <= shown.keys()
+    assert {"fig-ring", "fig-magnified-plane", "fig-magnified-here", "fig-ideas"} <= shown.keys()
     assert "smoke scale" in shown["fig-magnified-here"]["caption"]
 
 

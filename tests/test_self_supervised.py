@@ -7,8 +7,8 @@ from test_chapters import figures_of, run
 from test_residual_study import record
 
 from book import chapters
-from book.chapters.self_supervised import claims, pictures
-from book.measures.residual import results, slopes
+from book.chapters.self_supervised import claims, pictures, toys
+from book.measures.residual import clusters, results, slopes
 from book.measures.residual.results import ALIKE
 
 
@@ -32,6 +32,18 @@ def test_lines_lead_from_one_class_to_the_boundary():
     before, after = (line.get_ydata().tolist() for line in ax.lines if line.get_linewidth() == 2.2)
     assert before == pytest.approx([0.1, 0.2]) and after == pytest.approx([0.4, 0.8])
     pyplot.close(fig)
+
+
+def test_encoders_of_the_toy_learn_by_their_own_objective():
+    """Labels alone part the classes and leave the gap within one; both methods part all clusters."""
+    for learner in pictures.LEARNERS:
+        encoders, effects = toys.trained(learner, 0)
+        assert list(encoders) == [0, 40, 80, 120, 160, 200]
+        assert effects[1].tolist() == clusters.effect(encoders[200]).tolist()
+        across, alike = effects[1]
+        assert across > 0.5 and (alike > 0.5 if learner != "with labels" else abs(alike) < 0.2)
+    weak, usual = (toys.trained("Barlow Twins", 0, noise=noise)[1][1] for noise in (1.0, 0.4))
+    assert (weak < usual).all()
 
 
 def test_networks_without_pairs_are_left_out():
