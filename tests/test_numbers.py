@@ -282,6 +282,8 @@ def test_on_the_site_a_number_is_a_link_that_tells_what_the_records_say():
     assert linked.in_text("[4.5](evidence_01.ipynb#dead)", "book/pages").startswith(
         '<a class="number" href="evidence_01.html#dead"'
     )
+    verdict = linked.in_text(f'[falls]({PAGE}LDM-1/raw "holds")', "notebooks")
+    assert verdict.startswith('<a class="number verdict" ') and 'class="fact"' in linked.with_facts(verdict)
 
 
 def test_words_of_a_fact_are_no_markup(monkeypatch):

@@ -17,7 +17,7 @@ from book.claims.numbers import Fact, Link
 from book.words import with_small_data
 
 PICTURE = re.compile(r"^\[[^\]]*\]\((\S*?(notebooks/\d\d_\w+)\.ipynb)#(fig-[a-z0-9-]+)\)$", re.MULTILINE)
-MARKED = re.compile(r'(<a class="number" href="[^"]*") data-fact="([^"]*)">(.*?)</a>', re.DOTALL)
+MARKED = re.compile(r'(<a class="number(?: verdict)?" href="[^"]*") data-fact="([^"]*)">(.*?)</a>', re.DOTALL)
 
 
 def in_notebook(notebook: dict, folder: str) -> dict:
@@ -40,7 +40,8 @@ def _marked(link: Link, fact: Fact, folder: str) -> str:
     told = "\n".join((fact.says, str(fact), fact.command))
     told = html.escape(told).replace("\n", "&#10;").replace("|", "&#124;")  # one line, also in a table of Markdown
     address = f"{up}evidence_{link.chapter}.html#{html.escape(link.name)}"
-    return f'<a class="number" href="{address}" data-fact="{told}">{link.text}</a>'
+    kind = "number" if re.search(r"\d", link.text) else "number verdict"
+    return f'<a class="{kind}" href="{address}" data-fact="{told}">{link.text}</a>'
 
 
 def with_facts(page: str) -> str:
