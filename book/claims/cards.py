@@ -79,10 +79,10 @@ def evidence(notebook: str) -> Html:
 
 
 def chips(chapter: str, *behind: str) -> Html:
-    """The verdicts of a chapter, such as "01": a chip for each claim that leads to its card.
+    """The verdicts of a chapter, such as "01": lines and chips that lead to the cards of its claims.
 
-    behind: ids of the claims that the answer at the top rests on; they come first. Raises ValueError for a claim that
-    the chapter lacks.
+    behind: ids of the claims that the answer at the top rests on, each with a line of its own.
+    Raises ValueError for a claim that the chapter lacks.
     """
     rows = [row for row in kept.rows() if row["chapter"].startswith(f"{chapter}_")]
     known = {row["id"]: row for row in rows}
@@ -96,16 +96,24 @@ def chips(chapter: str, *behind: str) -> Html:
         rules = (
             f"{counted(len(rows), 'rule')} ({f'{first} fixed beforehand, ' if first else ''}{later} after results)"
         )
-    groups = {"The answer at the top rests on": [known[name] for name in behind]} if behind else {}
-    groups["the others:" if behind else ""] = [row for row in rows if row["id"] not in behind]
-    tiles = " ".join(
-        f'<span>{words}</span> <span class="tiles">{"".join(_tile(row, page) for row in several)}</span>'
-        for words, several in groups.items()
-        if several
-    )
+    lines = "".join(_line(known[name], page) for name in behind)
+    others = [row for row in rows if row["id"] not in behind]
+    tiles = f'<span class="tiles">{"".join(_tile(row, page) for row in others)}</span>' if others else ""
     return Html(
-        f'{style()}<div class="claims chips" role="group" aria-label="Verdicts"><span>Judged by {rules}. </span>'
-        f'{tiles} <span>{_counts(rows)}</span> <a href="{page}">all evidence</a> <span>{_key(rows)}</span></div>'
+        f'{style()}<div class="claims" role="group" aria-label="Verdicts">'
+        f"{f'The answer at the top rests on<ul>{lines}</ul>' if lines else ''}"
+        f'<div class="chips"><span>{"All in all, judged" if lines else "Judged"} by {rules}:</span> '
+        f'<span>{_counts(rows)}</span> {tiles} <a href="{page}">all evidence</a> '
+        f"<span>{_key(rows)}</span></div></div>"
+    )
+
+
+def _line(row: dict, page: str) -> str:
+    """A claim in a list: its verdict and its sentence, which leads to its card."""
+    verdict = row["verdict"]
+    return (
+        f'<li class="{verdict}"><span class="word">{MARKS[verdict]} {verdict}{_text(_arms_in_words(row))}</span>'
+        f'<a href="{page}#{_text(row["id"])}">{_text(row["says"])}</a></li>'
     )
 
 

@@ -102,7 +102,9 @@ def dip() -> None:
             {
                 "normalised images\nin both": normalised["effect 4 across after"].to_numpy(),
                 "images as they are\nin both": plain["effect 4 across after"].to_numpy(),
-                "trained on normalised,\nmeasured as they are": normalised["raw effect at the same places"].to_numpy(),
+                "trained on normalised,\nmeasured as they are": normalised[
+                    "raw effect at the same places"
+                ].to_numpy(),
                 "the same,\nbefore training": untrained_elsewhere(tables),
             },
             "stretched more than at the images",
