@@ -110,9 +110,9 @@ kinds.wedge = (data, frame) => {
 };
 
 // ---- the map of step size against first preactivation
-// data: networks, pair (two of them that are compared), scalings, curvatures, preactivations, seeds; accuracy (uint16, hundredths of a percent, the highest
-// bit set for a run that diverged) and keys (16 letters each) in that order; marks: scaling -> [curvature,
-// preactivation] of the published setting.
+// data: networks, pair (two of them, drawn side by side), scalings, curvatures, preactivations, seeds; accuracy
+// (uint16, hundredths of a percent, the highest bit set for a run that diverged) and keys (16 letters each) in that
+// order; marks: scaling -> [curvature, preactivation] of the published setting.
 kinds.phase = (data, frame) => {
   const accuracy = unpack(data.accuracy, Uint16Array), rows = data.curvatures.length,
     columns = data.preactivations.length, seeds = data.seeds.length;
