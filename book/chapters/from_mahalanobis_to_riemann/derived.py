@@ -1,19 +1,28 @@
-"""The derived tables of the chapter: metrics that nobody trained, on MNIST, and the rulers of the sinusoid."""
+"""The derived tables of the chapter: metrics that nobody trained, on MNIST, the trained ones turned at random, and the
+rulers of the sinusoid."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pandas as pd
 import torch
+from torch import Tensor
 
 from book.chapters.from_mahalanobis_to_riemann import toys
 from book.chapters.from_mahalanobis_to_riemann.study import STUDIES
-from book.measures.classifiers.class_metrics import discriminant_share, frame_of, turned
+from book.measures.classifiers.class_metrics import discriminant_share, frame_of, hidden_metrics, turned
 from book.measures.tables import Tables
 from book.records.store import Store
+from book.records.sweep import ensure, live_folder
 from support.geometry.class_metrics import mismatch
+from support.networks.architectures import restored
 from support.networks.data import Dataset, load
 from support.networks.tasks import task
+from support.training.classifiers.ensemble import starting_weights
 from support.training.classifiers.specs import MetricSpec
+
+AGAIN = replace(STUDIES["mnist-metric"], keep_weights=STUDIES["mnist-metric"].seeds)  # its records have no weights
+ANGLES = 50  # random rotations of each metric
 
 
 def references(spec: MetricSpec, dataset: Dataset, share: float) -> pd.DataFrame:
@@ -48,10 +57,50 @@ def mnist_references(store: Store) -> tuple[pd.DataFrame, Iterable[str]]:
     return references(spec, dataset, share["discriminant"].mean()), [run.key for run in tables.runs(study)]
 
 
+def rotated() -> tuple[pd.DataFrame, Iterable[str]]:
+    """The metrics of the study's networks against the same metrics at random angles; trained again, in half an hour.
+
+    A row for each network, before and after training, with means over the classes: "mismatch" with the precision of
+    the class, "rotated", the same of the metric turned by ANGLES random rotations of the principal directions, and
+    "spread", the SD of the logarithms of its own eigenvalues, its unevenness. All in nats.
+    """
+    mnist, rows = load("mnist"), []
+    runs = ensure(AGAIN, mnist, Store(live_folder(weights=True)), device="cpu", verbose=False)
+    frame = frame_of(runs[0].spec, mnist)
+    for run in runs:
+        spec, data = run.spec, mnist.first(run.spec.images)
+        x = torch.from_numpy(mnist.inputs(data.train_images, spec.scaling))
+        start = starting_weights(spec, x.shape[1], len(mnist.classes))
+        for when, weights in (("before", start), ("after", run.weights(AGAIN.steps))):
+            network = restored(weights, spec.architecture)
+            metrics = hidden_metrics(network, x, torch.from_numpy(data.train_labels), frame.basis)
+            found = {
+                "mismatch": mismatch(metrics, frame.covariances),
+                "rotated": at_random(metrics, frame.covariances),
+            }
+            found["spread"] = torch.linalg.eigvalsh(metrics).log().std(-1, correction=0)
+            means = {name: float(values.mean()) for name, values in found.items()}
+            rows.append({"network": spec.architecture, "seed": spec.seed, "when": when} | means)
+    return pd.DataFrame(rows), [run.key for run in runs]
+
+
+def at_random(metrics: Tensor, covariances: Tensor, angles: int = ANGLES) -> Tensor:
+    """The mean mismatch of each metric, (C, k, k), with its covariance, (C, k, k), at random angles: (C,), nats."""
+    generator = torch.Generator().manual_seed(0)
+    normal = torch.randn(angles, 1, *metrics.shape[-2:], generator=generator, dtype=metrics.dtype)
+    Q, R = torch.linalg.qr(normal)
+    Q = Q * R.diagonal(dim1=-2, dim2=-1).sign()[..., None, :]  # then every rotation is as likely
+    return mismatch(Q @ metrics @ Q.mT, covariances.expand(angles, *covariances.shape)).mean(0)
+
+
 def sinusoid_rulers() -> tuple[pd.DataFrame, Iterable[str]]:
     """The facts of the three rulers of the sinusoid; no run is measured."""
     data = task("sinusoid")
     return toys.facts(toys.rulers(data), data).rename_axis("ruler").reset_index(), []
 
 
-DERIVED = {"mnist-metric-references": mnist_references, "sinusoid-rulers": sinusoid_rulers}
+DERIVED = {
+    "mnist-metric-references": mnist_references,
+    "mnist-metric-rotated": rotated,
+    "sinusoid-rulers": sinusoid_rulers,
+}
