@@ -1,5 +1,5 @@
-"""The derived tables of the chapter: metrics that nobody trained, on MNIST, the trained ones turned at random, and the
-rulers of the sinusoid."""
+"""The derived tables of the chapter: rulers that nobody trained on MNIST, trained ones turned at random, and three of
+the sinusoid."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -24,7 +24,8 @@ def trained(learner: str, seed: int, steps: int = 200, noise: float = 0.4) -> tu
     layers = [nn.Linear(2, 32), nn.Tanh(), nn.Linear(32, 32), nn.Tanh()]
     encoder = nn.Sequential(*layers, nn.Linear(32, 8)).double()
     head = nn.Sequential(nn.Linear(8, 32), nn.Tanh(), nn.Linear(32, 8)).double()
-    both, encoders = nn.Sequential(encoder, head), {0: copy.deepcopy(encoder)}
+    both = nn.Sequential(encoder, head)
+    encoders: dict[int, nn.Module] = {0: copy.deepcopy(encoder)}
     optimiser = torch.optim.Adam(both.parameters(), 0.01)
     for step in range(1, steps + 1):
         a, b = (both(x + noise * torch.randn_like(x)) for _ in range(2))
