@@ -45,4 +45,8 @@ OUTCOMES = {
         (_share(-10 + WIGGLE), "fails"),
         (_share(WIGGLE), "unclear"),
     ],
+    "OWN-2-f": [
+        (columns, {"holds": "fails", "fails": "holds"}.get(verdict, verdict))  # here more is asked for, above less
+        for columns, verdict in _less("mismatch", "rotated")[:3]
+    ],
 }

@@ -19,6 +19,7 @@ from book.measures.distances.results import DistanceArm
 from book.measures.distances.study import STUDIES as DISTANCE_STUDIES
 from book.measures.tables import frame
 from support.geometry import pullback_metric
+from support.geometry.class_metrics import mismatch
 from support.networks.architectures import LINEAR_AND_L2
 from support.networks.data import load
 from support.networks.distance_networks import module
@@ -75,6 +76,16 @@ def test_references_are_those_of_metrics_that_nobody_trained():
     as_much = derived.references(spec, dataset, share=90).set_index("metric")  # as in the pooled one: not turned
     assert as_much.loc["turned", "mismatch"] == pytest.approx(found.loc["pooled", "mismatch"])
     assert 45 < found.loc["Euclid", "share"] < 100 and 50 < found.loc["Euclid", "variance"] < 100
+
+
+def test_a_metric_at_random_angles_keeps_its_unevenness_and_loses_its_direction():
+    logs = torch.linspace(-1, 1, 12).double()
+    covariance = torch.diag((2 * logs).exp())
+    exact, round_ = torch.linalg.inv(covariance), torch.eye(12).double()
+    metrics, covariances = torch.stack([exact, round_]), covariance.expand(2, 12, 12)
+    ours, euclid = derived.at_random(metrics, covariances).tolist()
+    assert mismatch(exact, covariance) < 1e-9 and euclid == pytest.approx(2 * logs.std(correction=0))
+    assert ours == pytest.approx(2**0.5 * euclid, rel=0.15), "variances of independent logarithms add, roughly"
 
 
 def fabricated(name, seed, own=(1.0, 2.0), contrast=(0.0, 0.5), head=(1.0, 1.5)):
