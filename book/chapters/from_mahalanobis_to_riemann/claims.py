@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from book.chapters.from_mahalanobis_to_riemann.study import ROTATED
 from book.claims.rules import BELOW_0, Arm, Part, amended, own
 from book.measures.classifiers.parts import in_studies
 from book.measures.tables import Tables
@@ -65,12 +66,11 @@ def farther_than_at_random(name: str) -> Part:
 
 def rotated(tables: Tables) -> list[Arm]:
     """The trained networks of the derived table of metrics at random angles."""
-    name, data = "mnist-metric-rotated", "MNIST, first 10,000 training images"
-    rows = tables.derived(name, when="after")
+    data = "MNIST, first 10,000 training images"
+    rows = tables.derived(ROTATED, when="after")
     wide = rows.pivot(index="seed", columns="network", values=["mismatch", "rotated"])
-    return [
-        Arm("standardised", wide, {"scaling": "standardised"}, data, data, f"python -m book records derive {name}")
-    ]
+    command = f"python -m book records derive {ROTATED}"
+    return [Arm("standardised", wide, {"scaling": "standardised"}, data, data, command)]
 
 
 def _own(id: str, says: str, networks: Sequence[str], *parts: Part, **more):

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from book.chapters.from_mahalanobis_to_riemann import toys
-from book.chapters.from_mahalanobis_to_riemann.study import STUDIES
+from book.chapters.from_mahalanobis_to_riemann.study import ROTATED, STUDIES
 from book.measures.classifiers.class_metrics import discriminant_share, frame_of, hidden_metrics, turned
 from book.measures.tables import Tables
 from book.records.store import Store
@@ -101,6 +101,6 @@ def sinusoid_rulers() -> tuple[pd.DataFrame, Iterable[str]]:
 
 DERIVED = {
     "mnist-metric-references": mnist_references,
-    "mnist-metric-rotated": rotated,
+    ROTATED: rotated,
     "sinusoid-rulers": sinusoid_rulers,
 }

@@ -7,7 +7,7 @@ import pandas as pd
 from book import chapters
 from book.chapters.from_mahalanobis_to_riemann import pictures, toys
 from book.chapters.from_mahalanobis_to_riemann.numbers import by_network
-from book.chapters.from_mahalanobis_to_riemann.study import MetricPlan
+from book.chapters.from_mahalanobis_to_riemann.study import ROTATED, MetricPlan
 from book.figures.figures import show
 from book.measures.distances import results as distances
 from book.records import derived
@@ -101,7 +101,7 @@ def shapes() -> None:
     show(
         pictures.directions_figure(drawn, changes),
         name="fig-shapes",
-        title="Training leads a layer away from the metrics of the classes, towards what separates them.",
+        title="Training makes a layer's metric fit its classes worse, and turns it towards what separates them.",
         caption=f"Above, two toys with two long classes, and {len(starts)} networks of each after training. Each "
         "draws a line in the direction in which it is most sensitive; the longer, the clearer. A ruler for a long "
         f"class is most sensitive across it (dashed). Below, {len(runs)} networks on MNIST, their mean bold: how "
@@ -117,15 +117,16 @@ def shapes() -> None:
 
 def mismatch() -> None:
     """The mismatch of every network on MNIST with the classes, before and after training."""
-    lines = {"pooled": "one for all", "Euclid": "Euclid", "another": "wrong class"}
+    lines = untrained("mismatch", {"pooled": "one for all", "Euclid": "Euclid", "another": "wrong class"})
+    lines["turned at random"] = float(derived.rows(ROTATED, when="after")["rotated"].mean())
     show(
-        pictures.slopes_figure(judged(), "mismatch", "mismatch (nats)", untrained("mismatch", lines)),
+        pictures.slopes_figure(judged(), "mismatch", "mismatch (nats)", lines),
         name="fig-mismatch",
-        title="Training leads away from the ruler of the class, in every network.",
-        caption=f"Each line is one network, before and after training. {HEADS}. Dashed: rulers that nobody trained. "
-        f"The axis does not begin at 0. ({about()})",
+        title="After training every ruler fits its class worse, as badly as if turned at random.",
+        caption=f"Each line is one network, before and after training. {HEADS}. Dashed: rulers that nobody trained, "
+        f"and the trained ones turned at random. The axis does not begin at 0. ({about()})",
         alt="Four groups of lines, all of which rise. They start just above the dashed lines of one metric for all "
-        "classes and of Euclid, and end at the dashed line of a wrong class or below it.",
+        "classes and of Euclid, and end around the dashed line of their own metrics at random angles.",
     )
 
 

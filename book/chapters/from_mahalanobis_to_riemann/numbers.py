@@ -3,6 +3,7 @@
 import pandas as pd
 
 from book.chapters.from_mahalanobis_to_riemann import toys
+from book.chapters.from_mahalanobis_to_riemann.study import ROTATED
 from book.claims.numbers import Number
 from book.measures.tables import Tables
 from book.records import derived
@@ -41,6 +42,14 @@ def _on_sinusoid(ruler: str, column: str, says: str, unit: str = "%") -> Number:
     return _derived(f"{says}, {ruler}, sinusoid", unit, column, "sinusoid-rulers", ruler=ruler)
 
 
+def _rotated(column: str, says: str, when: str) -> Number:
+    return Number(
+        f"{says}, mean over 80 MNIST networks",
+        lambda _: float(derived.rows(ROTATED, when=when)[column].mean()),
+        "nats",
+    )
+
+
 _ACROSS = "share of the metric across the true boundary"
 NUMBERS = {
     "mismatch-rises": _rises("mismatch", "the mismatch"),
@@ -57,6 +66,11 @@ NUMBERS = {
     "mismatch-wrong-class": _derived(
         "mismatch with the metric of another class", "nats", "mismatch", metric="another"
     ),
+    "mismatch-at-random": _rotated("rotated", "mismatch of the trained layers' metrics at random angles", "after"),
+    "unevenness-before": _rotated(
+        "spread", "SD of the log-eigenvalues of a layer's metric before training", "before"
+    ),
+    "unevenness-after": _rotated("spread", "SD of the log-eigenvalues of a layer's metric after training", "after"),
     "share-rises": _rises("discriminant", "the share of the metric in the directions in which class centres differ"),
     "share-before": _mean("discriminant before", "that share before training", "%"),
     "share-after": _mean("discriminant", "that share after training", "%"),

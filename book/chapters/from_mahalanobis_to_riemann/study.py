@@ -9,6 +9,8 @@ from support.networks.architectures import LINEAR_AND_L2
 from support.networks.data import Dataset
 from support.training.classifiers.specs import MetricSpec
 
+ROTATED = "mnist-metric-rotated"  # the derived table of trained metrics at random angles
+
 
 @dataclass(frozen=True)
 class MetricPlan(Plan):
