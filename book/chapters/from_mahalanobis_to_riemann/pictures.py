@@ -181,11 +181,13 @@ def rulers_figure(found: dict[str, Ruler], count: int = 121):
     return fig
 
 
-def slopes_figure(found: pd.DataFrame, name: str, label: str, lines: dict[str, float]):
+def slopes_figure(
+    found: pd.DataFrame, name: str, label: str, lines: dict[str, float], turned: pd.Series | None = None
+):
     """Every network of `numbers.by_network` as a line from its value before training to that after, by kind.
 
     name: a column that also exists with " before"; with "head ", where it exists, a diamond for the OffsetL2 head.
-    label: of the axis. lines: horizontal ones, title -> value.
+    label: of the axis. lines: horizontal ones, title -> value. turned: by kind, that of its metrics at random angles.
     """
     fig, ax = figures.subplots(height=3.7)
     kinds = list(dict.fromkeys(found.index.get_level_values(0)))
@@ -198,6 +200,8 @@ def slopes_figure(found: pd.DataFrame, name: str, label: str, lines: dict[str, f
             ax.plot([x] * len(some), values, "o", color=hue, mfc=face)
         if f"head {name}" in some and some[f"head {name}"].notna().all():
             ax.plot([left + 1.35] * len(some), some[f"head {name}"], "D", color=hue, alpha=0.7)
+        if turned is not None:
+            ax.plot([left + 0.72, left + 1.28], [turned[kind]] * 2, color="black", linewidth=2.5, zorder=3)
     for title, value in lines.items():
         ax.axhline(value, color="black", linestyle="--", linewidth=1)
         ax.text(end, value, f" {title}", va="center", fontsize=9)
@@ -209,5 +213,7 @@ def slopes_figure(found: pd.DataFrame, name: str, label: str, lines: dict[str, f
     shown = [("untrained", "o", "white"), ("trained", "o", GREY), ("OffsetL2 head, trained", "D", GREY)]
     for title, marker, face in shown[: 3 if f"head {name}" in found else 2]:
         ax.plot([], [], marker, color=GREY, mfc=face, linestyle="none", label=title)
-    figures.legend_below(fig, ax, 3)
+    if turned is not None:
+        ax.plot([], [], color="black", linewidth=2.5, label="trained, turned at random")
+    figures.legend_below(fig, ax, 4 if turned is not None else 3)
     return fig
