@@ -90,14 +90,17 @@ def fake_runs(count: int = 4) -> dict:
 
 
 def fake_phase() -> dict:
-    """A map of one network from made-up records: accuracy grows with the step size."""
+    """Maps of two networks from made-up records: accuracy grows with the step size, and of the second it is 10%."""
     from test_phases import GRID, made
 
     records = made(lambda scaling, seed, i, j: 40.0 * i + 10 * j + seed, diverged=[("raw", 1, 0, 1)])
     runs = law.runs(Tables(records, {GRID.name: GRID}), GRID.name)
     found = why_outputs_die.phase_turn(GRID, runs, {"raw": (1.0, 5.0), "standardised": (0.1, 1.0)})
     decades = {"curvatures": (0.1, 1.0), "preactivations": (1.0, 10.0, 100.0)}  # like the grid of the chapter
-    return found | decades | {"network": "ReLU2"}
+    first = np.frombuffer(base64.b64decode(found["accuracy"]), "<u2")
+    both = np.concatenate([first, np.full_like(first, 1000)])
+    pair = {"networks": ["ReLU2", "ReLU2-Neg"], "accuracy": turns.packed(both, "<u2"), "keys": 2 * found["keys"]}
+    return found | decades | pair
 
 
 def fake_volume() -> dict:
@@ -281,7 +284,7 @@ def test_every_run_stands_in_the_row_of_its_inactive_outputs_next_to_what_they_c
 
 def test_the_map_has_every_run_at_its_point():
     turn = sample("phase")
-    shape = (1, 2, len(turn["curvatures"]), len(turn["preactivations"]), len(turn["seeds"]))
+    shape = (2, 2, len(turn["curvatures"]), len(turn["preactivations"]), len(turn["seeds"]))
     packed = np.frombuffer(base64.b64decode(turn["accuracy"]), "<u2").reshape(shape)
     accuracy, diverged = packed % 2**15 / 100, packed >= 2**15
     np.testing.assert_allclose(accuracy[0, 1, 1, 2], [60.0, 61.0])  # 40 i + 10 j + seed
@@ -547,6 +550,9 @@ def test_the_cross_moves_with_the_input_scale_and_a_square_lists_its_runs(turned
         "Inputs multiplied by 1.8: step size 3.2, first preactivations 8.9. In the squares"
     )
     assert page.locator(".turn-published").text_content() == "published"
+    titles = [text for text in page.locator(".turn-body svg text").all_text_contents() if text.endswith("pixels")]
+    numbers = page.locator(".turn-body svg text.turn-halo").all_text_contents()
+    assert sorted(titles) == ["ReLU2, raw pixels", "ReLU2-Neg, raw pixels"] and numbers.count("10") >= 6
     keys = set()
     page.get_by_role("slider", name="Square of the map").focus()
     for key in ("ArrowLeft", "ArrowDown", "ArrowRight"):

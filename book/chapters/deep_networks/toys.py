@@ -36,7 +36,7 @@ def trained(seed: int, steps: int = 100) -> dict[int, nn.Sequential]:
         adam.zero_grad()
         nn.functional.cross_entropy(head(blocks(x)), labels).backward()
         adam.step()
-        if step % (steps // KEPT) == 0:
+        if step % max(1, steps // KEPT) == 0:
             history[step] = deepcopy(blocks)
     return history
 

@@ -58,7 +58,9 @@ def mnist_references(store: Store) -> tuple[pd.DataFrame, Iterable[str]]:
 
 
 def rotated() -> tuple[pd.DataFrame, Iterable[str]]:
-    """The metrics of the study's networks against the same metrics at random angles; trained again, in half an hour.
+    """The metrics of the study's networks, of all its seeds, against the same metrics at random angles.
+
+    They are trained again, in half an hour or more, because their records have no weights.
 
     A row for each network, before and after training, with means over the classes: "mismatch" with the precision of
     the class, "rotated", the same of the metric turned by ANGLES random rotations of the principal directions, and

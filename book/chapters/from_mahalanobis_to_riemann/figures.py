@@ -118,14 +118,14 @@ def shapes() -> None:
 def mismatch() -> None:
     """The mismatch of every network on MNIST with the classes, before and after training."""
     lines = untrained("mismatch", {"pooled": "one for all", "Euclid": "Euclid", "another": "wrong class"})
-    turned = derived.rows(ROTATED, when="after").groupby("network")["rotated"].mean()
+    turned = derived.rows(ROTATED, when="after").groupby("network")["rotated"]
     show(
-        pictures.slopes_figure(judged(), "mismatch", "mismatch (nats)", lines, turned),
+        pictures.slopes_figure(judged(), "mismatch", "mismatch (nats)", lines, turned.mean()),
         name="fig-mismatch",
         title="After training every ruler fits its class worse, as badly as if turned at random.",
         caption=f"Each line is one network, before and after training. {HEADS}. Dashed: rulers that nobody trained. "
-        "Thick: the mean of trained ones, turned at random (20 networks of each kind). The axis does not begin at 0. "
-        f"({about()})",
+        f"Thick: the mean of trained ones, turned at random ({turned.size().min()} networks of each kind). The axis "
+        f"does not begin at 0. ({about()})",
         alt="Four groups of lines, all of which rise. They start just above the dashed lines of one metric for all "
         "classes and of Euclid, and end at the short thick lines of their own metrics at random angles.",
     )

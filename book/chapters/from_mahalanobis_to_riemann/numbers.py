@@ -44,10 +44,16 @@ def _on_sinusoid(ruler: str, column: str, says: str, unit: str = "%") -> Number:
 
 def _rotated(column: str, says: str, when: str) -> Number:
     return Number(
-        f"{says}, mean over 80 MNIST networks",
+        f"{says}, mean over the MNIST networks that were trained again",
         lambda _: float(derived.rows(ROTATED, when=when)[column].mean()),
         "nats",
     )
+
+
+def _over_random() -> pd.Series:
+    """By kind of network, the mismatch after training minus that of the same metrics at random angles, in nats."""
+    found = derived.rows(ROTATED, when="after").groupby("network")[["mismatch", "rotated"]].mean()
+    return found["mismatch"] - found["rotated"]
 
 
 _ACROSS = "share of the metric across the true boundary"
@@ -67,6 +73,14 @@ NUMBERS = {
         "mismatch with the metric of another class", "nats", "mismatch", metric="another"
     ),
     "mismatch-at-random": _rotated("rotated", "mismatch of the trained layers' metrics at random angles", "after"),
+    "over-random-least": Number(
+        "mismatch after training minus that at random angles, least of the kinds of network",
+        lambda _: float(_over_random().min()),
+        "nats",
+    ),
+    "over-random-most": Number(
+        "the same, most of the kinds of network", lambda _: float(_over_random().max()), "nats"
+    ),
     "unevenness-before": _rotated(
         "spread", "SD of the log-eigenvalues of a layer's metric before training", "before"
     ),

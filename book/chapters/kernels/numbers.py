@@ -40,10 +40,6 @@ def _extreme(which: str, of: str, name: str, column: str) -> Number:
 _LIKENESS = (
     "likeness of M and the first layer of a trained network, three data sets, two starts", "kernel-metrics", "trained"
 )  # fmt: skip
-_COSINE = (
-    "cosine of W'W and the products of the loss's gradients with the inputs, trained with decay",
-    "kernel-convergence", "cosine",
-)  # fmt: skip
 
 
 def _rises() -> pd.Series:
@@ -56,10 +52,6 @@ NUMBERS = {
     "widest-pairs": _widest("pairs of digits"),
     "widest-iris": _widest("iris"),
     "widest-wine": _widest("wine"),
-    "unchanged-pairs": Number(
-        "of 60 magnified machines on pairs of digits, number with exactly as many test errors as the plain one",
-        lambda tables: int(table("kernel-pairs").eval("support == plain").sum()),
-    ),
     "vectors-narrowest": Number(
         "share of the training points that are support vectors, narrowest hills, tau of 0.5, pairs of digits",
         lambda tables: float(table("kernel-pairs")["vectors 0.5"].mean()),
@@ -77,15 +69,8 @@ NUMBERS = {
     ),
     "toy-before": _error("toy", 0),
     "toy-after": _error("toy", ROUNDS),
-    "toy-network": Number(
-        "mean test error of a ReLU network with the usual start, toy",
-        lambda tables: table("kernel-metrics").query("data == 'toy' and start == 'usual start'")["network"].mean(),
-        "%",
-    ),
     "mnist-before": _error("MNIST, 1,000 images", 0),
     "mnist-after": _error("MNIST, 1,000 images", ROUNDS),
-    "converged-least": _extreme("smallest", *_COSINE),
-    "converged-most": _extreme("largest", *_COSINE),
     "likeness-least": _extreme("smallest", *_LIKENESS),
     "likeness-most": _extreme("largest", *_LIKENESS),
     "rise-with-root": Number(

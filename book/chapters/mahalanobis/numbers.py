@@ -83,9 +83,8 @@ NUMBERS = {
     "same-geometry": _all("of those, number that are centred and whiten", CENTRED_AND_WHITE),
     "on-the-axes": _all("of those, number nearer to the axes than 95% of rotations", ON_THE_AXES),
     "on-the-axes-by-chance": Number("the same by chance", lambda tables: CHANCE * _learned(tables, *NETWORKS)),
-    "relu-learned": Number("ReLU networks that learn the distance", lambda tables: _learned(tables, "MD_ReLU")),
     "relu-paired": Number(
-        "of these, number whose units all stand in mirrored pairs",
+        "of the ReLU networks that learn the distance, number whose units all stand in mirrored pairs",
         lambda tables: _learned(tables, "MD_ReLU", answer=lambda t, of: t["abs_pairs", of] == t["dimension", of]),
     ),
     "abs-2": _abs_in(PLANE),
@@ -95,10 +94,6 @@ NUMBERS = {
     "fresh": Number(
         "of 200 Abs networks in the plane, each on a Gaussian of its own, share that learn the distance",
         lambda tables: float(_later(tables, "mahalanobis-2-fresh").mean()),
-    ),
-    "triangles": Number(
-        "of 20 ReLU networks on one Gaussian in the plane, number that end at an error between 12 and 13%",
-        lambda tables: int(tables.once(by_trial, ARMS[PLANE])["error", "MD_ReLU"].between(12, 13).sum()),
     ),
     "minima": Number("failed Abs networks on one Gaussian in the plane that end in a local minimum", _minima),
     "second-order-10": _second_order(TEN, "Adam's end"),

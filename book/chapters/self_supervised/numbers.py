@@ -74,10 +74,9 @@ NUMBERS = {
     ),
     "mismatch-right": Number("images as they are that the probe of normalised ones gets right", _raw_probe, "%"),
     **_pair("digits-labels", "digits with labels", rows(DIGITS, "supervised")),
-    "digits-own": _stretch(
-        "digits with labels, boundary over matched place, over the straight line", _DIGITS_OWN, "middle interpolated"
-    ),
     "digits-own-before": _stretch(
-        "the same of the untrained networks, at fitted boundaries", _DIGITS_OWN, "probe interpolated before"
+        "untrained networks on digits, fitted boundary over matched place, over the straight line",
+        _DIGITS_OWN,
+        "probe interpolated before",
     ),
 }

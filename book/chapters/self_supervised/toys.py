@@ -38,7 +38,7 @@ def trained(learner: str, seed: int, steps: int = 200, noise: float = 0.4) -> tu
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-        if step % (steps // KEPT) == 0:
+        if step % max(1, steps // KEPT) == 0:
             encoders[step] = copy.deepcopy(encoder)
     ends = [clusters.effect(encoders[step]) for step in (0, max(encoders))]
     return encoders, torch.stack(ends).numpy()
