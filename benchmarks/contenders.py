@@ -3,9 +3,6 @@
 Each is made from run specifications and a data set, has `networks`, how many it trains, and `step()`.
 """
 
-from dataclasses import replace
-from functools import cache
-
 import torch
 from torch import nn
 from torch.func import functional_call, grad, stack_module_state, vmap
@@ -91,7 +88,7 @@ class Trainer:
 
     def __init__(self, specs: list[RunSpec], dataset: Dataset, device: torch.device):
         self.networks = len(specs)
-        products, division, self.probe = _divided(replace(specs[0], seed=0, images=1), device)
+        products, division, self.probe = divide(specs, dataset, device)
         self.stack = Stack(specs, dataset, products, division)
 
     @torch.no_grad()
@@ -103,9 +100,3 @@ class Trainer:
     def measure(self) -> None:
         with self.stack.products.active():
             self.stack.measure(moments=False)
-
-
-@cache
-def _divided(spec: RunSpec, device: torch.device):
-    """The trainer's own choice of products and division, once for all stacks that ask with the same width."""
-    return divide([spec], device)

@@ -17,8 +17,7 @@ from benchmarks.train import say
 from book.claims.statistics import compare, holm
 from book.measures.classifiers.study import Plan, Recipe
 from support.networks.data import Dataset, load
-from support.training.classifiers import amx
-from support.training.classifiers.products import Products, relative_error
+from support.training.classifiers.products import OWN, ROUTINES, Products, relative_error
 from support.training.classifiers.stack import Stack
 from support.training.machine import Division
 
@@ -43,7 +42,8 @@ def modes(device: torch.device) -> dict[str, Products]:
     """The ways to multiply on that device; "fp32" is torch's own float32."""
     found = {"float64": Products("float64"), "fp32": Products("fp32")}
     if device.type == "cpu":
-        found |= {f"fp32 {name}": Products("fp32", name) for name in ("onednn", "amx") if name != "amx" or amx.load()}
+        there = [name for name in ROUTINES if name not in OWN or OWN[name].load()]
+        found |= {f"fp32 {name}": Products("fp32", name) for name in there if name != "default"}
     return found
 
 

@@ -14,7 +14,7 @@ from agreement import tiny
 
 from book.site import speed
 from book.site.publish import ROOT
-from support.training.classifiers import amx
+from support.training.classifiers.products import OWN
 
 sys.path.insert(0, str(ROOT))  # the benchmarks stand beside the package, not in it
 benchmarks = importlib.import_module("benchmarks")
@@ -139,7 +139,9 @@ def test_a_coarser_product_drifts_further():
     sizes = equivalence.Sizes(images=100, seeds=2, steps=1, looks=(1,))
     modes = equivalence.modes(CPU)
     runs = {name: equivalence.train(products, dataset, sizes, CPU) for name, products in modes.items()}
-    assert list(runs) == ["float64", "fp32", "fp32 onednn"] + ["fp32 amx"] * bool(amx.load())
+    assert list(runs) == ["float64", "fp32", "fp32 onednn"] + [
+        f"fp32 {name}" for name, own in OWN.items() if own.load()
+    ]
     errors = {name: equivalence.error_of(products, CPU) for name, products in modes.items()}
     assert errors["float64"] < 1e-15 < 1e-8 < errors["fp32"] < 1e-6
     assert 0 < equivalence.judge("fp32", runs)["drift"]["float64"]["1"] < 1e-6

@@ -4,9 +4,10 @@ import pytest
 import torch
 
 from support.networks.data import load
-from support.training.classifiers import amx, products
+from support.training.classifiers import amx, compiled, products, sparse
 from support.training.classifiers.products import (
     FP32_ERROR,
+    OWN,
     ROUTINES,
     Products,
     choose,
@@ -76,46 +77,63 @@ def test_the_error_is_measured_and_not_believed(operands, monkeypatch):
 def test_the_probe_takes_the_fastest_honest_routine(found, chosen, monkeypatch):
     monkeypatch.setattr(products, "relative_error", lambda p, P, w: found[p.routine][0])
     monkeypatch.setattr(products, "rate", lambda p, P, w, seconds: found[p.routine][1])
-    monkeypatch.setattr(products.amx, "load", lambda: "amx" in found)
-    p, probe = choose.__wrapped__("fp32", torch.device("cpu"))
+    for name, own in OWN.items():
+        monkeypatch.setattr(own, "load", lambda there=name in found: there)
+    p, probe = products.probe.__wrapped__("fp32", torch.device("cpu"), 128, bytes(100), 10)
     assert p == Products("fp32", chosen)
     assert str({name: tuple(probe[name].values()) for name in probe}) == str(found)  # both stay on record
 
 
-def test_the_routine_chosen_on_this_machine_is_honest(monkeypatch):
+def test_the_routine_chosen_on_this_machine_is_honest(monkeypatch, operands):
     monkeypatch.setattr(products, "rate", rate)  # the measured one
-    p, probe = choose("fp32", torch.device("cpu"), seconds=0.05)
-    assert probe.keys() == ROUTINES.keys() - ({"amx"} if amx.load() is None else set())
+    P, _ = operands
+    p, probe = products.probe.__wrapped__("fp32", torch.device("cpu"), 128, P.numpy().tobytes(), 720, seconds=0.05)
+    assert probe.keys() == ROUTINES.keys() - {name for name, own in OWN.items() if own.load() is None}
     assert all(0 < entry["gflops"] != 1 for entry in probe.values())
     assert probe[p.routine]["error"] <= FP32_ERROR
 
 
-needs_unit = pytest.mark.skipif(
-    amx.load() is None, reason="this processor has no matrix unit, or there is no compiler"
-)
+def test_the_probe_multiplies_the_images_that_it_gets(monkeypatch, operands):
+    seen = []
+    monkeypatch.setattr(products, "relative_error", lambda p, P, w: seen.append(P) or 0.0)
+    P, _ = operands
+    choose("float64", torch.device("cpu"), 128, P[:, ::2])
+    assert len(seen) == 1 and torch.equal(seen[0], P[:, ::2])
+    choose("float64", torch.device("cpu"), 128, P[:, ::2].clone())
+    assert len(seen) == 1  # the same images are not probed again
 
 
-@needs_unit
+needs = [
+    pytest.param(name, marks=pytest.mark.skipif(own.load() is None, reason=f"{name}: no compiler, or no such unit"))
+    for name, own in OWN.items()
+]
+
+
+@pytest.mark.parametrize("routine", needs)
+@pytest.mark.parametrize("zeros", [0, 200, 256])
 @pytest.mark.parametrize(("n", "K", "M"), [(64, 96, 64), (1, 1, 32), (70, 45, 96), (1000, 719, 128), (33, 100, 320)])
-def test_the_matrix_unit_multiplies_as_exactly_as_float32(n, K, M):
-    """Whole tiles and parts of them; a stride that is not the number of columns, as of a slice."""
+def test_our_own_routines_multiply_as_exactly_as_float32(routine, zeros, n, K, M):
+    """Whole tiles and teams, and parts of them; a stride that is not the number of columns, as of a slice."""
     generator = torch.Generator().manual_seed(5)
     P = torch.randint(0, 256, (n, K), generator=generator, dtype=torch.uint8)
+    P *= zeros <= P
     weight = torch.randn(K, 2 * M, generator=generator)[:, :M] * torch.logspace(-9, 9, M)
     bias, dz = torch.randn(M, generator=generator), torch.randn(n, M, generator=generator)
-    unit, operand = Products("fp32", "amx"), amx.tiles(P)
+    own = Products("fp32", routine)
+    operand = own.operand(P, "cpu")
+    assert len(operand) == n
     exact = P.double() @ weight.double() + bias.double()
     scale = P.double() @ weight.double().abs() + bias.double().abs()
     for out in (None, torch.full((n, M), 7.0)):
-        assert ((unit.forward(operand, weight, bias, out) - exact).abs() / scale).max() < 1e-6
+        assert ((own.forward(operand, weight, bias, out) - exact).abs() / scale).max() < 4e-6  # sums one by one
     total = torch.full((K, M), 3.0)
-    assert unit.accumulate(total, operand, dz) is total
+    assert own.accumulate(total, operand, dz) is total
     scale = P.double().T @ dz.double().abs() + 3
-    assert ((total - 3 - P.double().T @ dz.double()).abs() / scale).max() < 1e-6
+    assert ((total - 3 - P.double().T @ dz.double()).abs() / scale).max() < 4e-6
 
 
-@needs_unit
-def test_a_network_learns_on_the_matrix_unit_as_on_float32():
+@pytest.mark.parametrize("routine", needs)
+def test_a_network_learns_by_our_own_routines_as_on_float32(routine):
     dataset = load("digits").first(100)
     specs = [
         RunSpec(
@@ -131,8 +149,8 @@ def test_a_network_learns_on_the_matrix_unit_as_on_float32():
         for name in ("ReLU", "Abs-L2-Neg")
     ]
     weights = []
-    for routine in ("default", "amx"):
-        stack = Stack(specs, dataset, Products("fp32", routine), Division("cpu", 1, routine, 64, 4))
+    for name in ("default", routine):
+        stack = Stack(specs, dataset, Products("fp32", name), Division("cpu", 1, name, 64, 4))
         with torch.no_grad():
             for step in range(1, 6):
                 stack.step(step)
@@ -140,25 +158,42 @@ def test_a_network_learns_on_the_matrix_unit_as_on_float32():
     assert 0 < (weights[0] - weights[1]).norm() / weights[0].norm() < 1e-5
 
 
-def test_the_matrix_unit_takes_bytes_alone():
+def test_a_team_has_rows_with_like_zeros_and_visits_no_column_without_ink():
+    """Twelve rows of two kinds in turn: each kind is a team, and visits its own half of the columns."""
+    P = torch.zeros(12, 10, dtype=torch.uint8)
+    P[::2, :5], P[1::2, 5:] = 1, 2
+    teams = sparse.operand(P).images
+    assert [sorted(rows) for rows in teams.rows.tolist()] == [[0, 2, 4, 6, 8, 10], [1, 3, 5, 7, 9, 11]]
+    assert teams.starts.tolist() == [0, 5, 10] and teams.index.tolist() == list(range(10))
+    assert teams.factors[:, 0].tolist() == [1] * 5 + [2] * 5
+
+
+@pytest.mark.parametrize("own", OWN.values())
+def test_our_own_routines_take_bytes_alone(own):
     with pytest.raises(ValueError, match="wanted bytes, got torch.float32"):
-        amx.tiles(torch.ones(32, 32))
+        own.operand(torch.ones(32, 32))
 
 
-def test_without_a_compiler_there_is_no_matrix_unit(monkeypatch):
-    monkeypatch.setattr(amx.shutil, "which", lambda name: None)
-    assert amx.load.__wrapped__() is None
-    assert "amx" not in choose.__wrapped__("fp32", torch.device("cpu"), hidden=20, seconds=0.01)[1]
+def test_without_a_compiler_there_are_torch_s_routines_alone(monkeypatch, operands):
+    monkeypatch.setattr(compiled.shutil, "which", lambda name: None)
+    assert amx.load.__wrapped__() is None and sparse.load.__wrapped__() is None
+    for own in OWN.values():
+        monkeypatch.setattr(own, "load", own.load.__wrapped__)
+    assert choose("fp32", torch.device("cpu"), 128, operands[0][:50])[1].keys() == {"default", "onednn"}
 
 
-def test_float64_has_no_choice_but_a_measured_error():
-    p, probe = choose("float64", torch.device("cpu"))
+def test_our_own_routines_are_not_asked_for_other_widths(operands):
+    assert choose("fp32", torch.device("cpu"), 20, operands[0][:50])[1].keys() == {"default", "onednn"}
+
+
+def test_float64_has_no_choice_but_a_measured_error(operands):
+    p, probe = choose("float64", torch.device("cpu"), 128, operands[0])
     assert p == Products("float64") and probe.keys() == {"default"}
     assert 0 <= probe["default"]["error"] < 1e-14
 
 
-def test_a_rate_is_measured_where_there_is_no_choice_too():
-    assert 0 < rate(Products("float64"), *products.sample(torch.device("cpu")), seconds=0.02) < 5000
+def test_a_rate_is_measured_where_there_is_no_choice_too(operands):
+    assert 0 < rate(Products("float64"), *operands, seconds=0.02) < 5000
 
 
 def test_the_global_switches_are_put_back_even_after_an_error():

@@ -398,7 +398,7 @@ def test_a_study_goes_on_from_its_checkpoint_whatever_the_code(dataset, monkeypa
 def test_every_file_that_makes_runs_is_part_of_their_code(tmp_path, monkeypatch):
     monkeypatch.setattr(sweep, "HERE", tmp_path)
     seen = [sweep.code.__wrapped__()]
-    inside = ("training/loop.py", "activations.py", "training/classifiers/amx.c")
+    inside = ("training/loop.py", "activations.py", "training/classifiers/sparse.c")
     for name in (
         *(f"support/{one}" for one in inside),
         "book/chapters/kernels/study.py",

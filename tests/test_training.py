@@ -24,7 +24,7 @@ from support.activations import ACTIVATIONS, Activation
 from support.networks.architectures import SIX, SIX_BIAS, TABLE, architecture, family
 from support.networks.data import Dataset
 from support.training import checkpoints, loop
-from support.training.classifiers import stack, training
+from support.training.classifiers import stack
 from support.training.classifiers.ensemble import initial_weights
 from support.training.classifiers.products import Products
 from support.training.classifiers.stack import class_moments
@@ -530,10 +530,23 @@ def test_a_routine_that_rounds_on_this_machine_is_not_taken_over_from_another(tm
     with pytest.raises(Stopped):
         train(specs, dataset, 5, checkpoint=path, minutes=0)
     for probe, routine in ((elsewhere, "onednn"), (here, "default")):
-        monkeypatch.setattr(training, "choose", lambda *_, p=probe, r=routine: (Products("fp32", r), p))
+        monkeypatch.setattr(stack, "choose", lambda *_, p=probe, r=routine: (Products("fp32", r), p))
         with pytest.raises(Stopped):
             train(specs, dataset, 5, checkpoint=path, minutes=0)
         assert checkpoints.read(path, digest([specs[0].key, 5])).note["division"]["routine"] == routine
+
+
+def test_a_checkpoint_from_a_machine_with_other_routines_goes_on_with_the_best_one_here(tmp_path, monkeypatch):
+    dataset, path = tiny(), tmp_path / "block.safetensors"
+    elsewhere = {"default": {"error": 2e-7, "gflops": 1.0}, "amx": {"error": 3e-7, "gflops": 9.0}}
+    here = {"default": {"error": 2e-7, "gflops": 1.0}, "onednn": {"error": 3e-7, "gflops": 2.0}}
+    monkeypatch.setattr(stack, "choose", lambda *_: (Products("fp32", "default"), elsewhere))
+    specs = [spec("ReLU", dataset, precision="fp32")]
+    with pytest.raises(Stopped):
+        train(specs, dataset, 5, checkpoint=path, minutes=0)
+    monkeypatch.setattr(stack, "choose", lambda *_: (Products("fp32", "onednn"), here))
+    (resumed,) = train(specs, dataset, 5, checkpoint=path)
+    assert (resumed.division["routine"], resumed.probe) == ("onednn", here)
 
 
 def test_pixels_kept_for_the_sake_of_whole_rows_change_nothing(monkeypatch):
@@ -565,7 +578,7 @@ def test_products_stop_at_the_last_inked_pixel(scaling, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong"), [("reach[rows].max()", "reach[rows].min()"), ("labels[order]", "labels")]
+    ("right", "wrong"), [("reached[rows].max()", "reached[rows].min()"), ("labels[order]", "labels")]
 )
 def test_the_agreement_breaks_if_images_are_arranged_wrongly(right, wrong, monkeypatch):
     monkeypatch.setattr(stack, "PIXELS", 1)

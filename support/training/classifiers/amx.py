@@ -8,10 +8,6 @@ changes. Alone, the products are faster than torch's; what a step gains depends 
 
 import ctypes
 import functools
-import shutil
-import subprocess
-import tempfile
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,8 +16,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from support.training.classifiers.compiled import library, scratch
+
 SOURCE = Path(__file__).with_suffix(".c")
-OPTIONS = ["-O3", "-shared", "-fPIC", "-mavx512f", "-mavx512bf16", "-mamx-tile", "-mamx-bf16"]
+OPTIONS = "-mavx512f", "-mavx512bf16", "-mamx-tile", "-mamx-bf16"
 SIDE = 32  # rows and columns are multiples of this: two tiles of 16 outputs, or one of 32 summands
 
 
@@ -40,15 +38,10 @@ class Tiles:
 @functools.cache
 def load() -> Any:
     """The compiled routines, or None on a machine without the unit or a compiler."""
-    compiler = shutil.which("cc")
     supported = getattr(torch.cpu, "_is_amx_tile_supported", bool)() and getattr(torch.cpu, "_init_amx", bool)()
-    if compiler is None or not supported:
+    routines = library(SOURCE, *OPTIONS) if supported else None
+    if routines is None:
         return None
-    with tempfile.TemporaryDirectory() as folder:
-        library = Path(folder) / "amx.so"
-        if subprocess.run([compiler, *OPTIONS, SOURCE, "-o", library], capture_output=True).returncode:
-            return None
-        routines = ctypes.CDLL(str(library))
     number, address = ctypes.c_long, ctypes.c_void_p
     routines.split.argtypes = [address, number, number, number, number, address]
     routines.multiply.argtypes = [address, address, number, number, number, address, number]
@@ -56,7 +49,7 @@ def load() -> Any:
     return routines
 
 
-def tiles(images: Tensor) -> Tiles:
+def operand(images: Tensor) -> Tiles:
     """The operand of both products, from bytes (n, K). Raises ValueError for other numbers, which it would round."""
     if images.dtype != torch.uint8:
         raise ValueError(f"wanted bytes, got {images.dtype}")
@@ -87,17 +80,6 @@ def add(out: Tensor, images: Tensor, values: Tensor) -> None:
     parts = scratch("parts", columns // 16, k, 3 * 512, dtype=torch.bfloat16)
     load().split(values.data_ptr(), rows, 32 * k, columns, values.stride(0), parts.data_ptr())
     load().multiply(images.data_ptr(), parts.data_ptr(), m, columns // 16, k, out.data_ptr(), out.stride(0))
-
-
-def scratch(name: str, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Memory of this thread for this purpose, allocated once for each shape."""
-    own, key = vars(_of_thread), f"{name} {shape}"
-    if key not in own:
-        own[key] = torch.empty(shape, dtype=dtype)
-    return own[key]
-
-
-_of_thread = threading.local()  # freed with the thread
 
 
 def _tiled(images: Tensor) -> Tensor:

@@ -146,10 +146,9 @@ class Group:
             torch.mul(h, h, out=squares)
             weight = self.distance_weight()
             weighted = weight * p["mu"]
-            v = torch.bmm(squares, weight.transpose(1, 2)).baddbmm_(h, weighted.transpose(1, 2), alpha=-2)
-            return v.transpose(1, 2).contiguous().add_((weighted * p["mu"]).sum(2)[:, :, None])
-        v = torch.bmm(h, p["head"].transpose(1, 2))  # this order of the product is the fast one on a CPU
-        v = v.transpose(1, 2).contiguous()
+            v = torch.bmm(weight, squares.transpose(1, 2)).baddbmm_(weighted, h.transpose(1, 2), alpha=-2)
+            return v.add_((weighted * p["mu"]).sum(2)[:, :, None])
+        v = torch.bmm(p["head"], h.transpose(1, 2))
         return v.add_(p["head_bias"][:, :, None]) if self.architecture.output_bias else v
 
     def distance_weight(self) -> Tensor:

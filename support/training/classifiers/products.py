@@ -1,8 +1,9 @@
 """The two large products of a step, P @ weight and P^T @ dz, in float32 or float64, by the fastest exact routine.
 
-On a CPU, float32 products use torch's default library, oneDNN, or the processor's matrix unit (`amx`), if there is
-one. A short probe takes the fastest of those with the error of float32. The probe is needed because the switch for
-oneDNN is called "bf16": on most machines it only changes the library, but on machines with AMX it rounds.
+On a CPU, float32 products use torch's default library, oneDNN, a routine that leaves out zeros (`sparse`), or the
+processor's matrix unit (`amx`), if there is one. A short probe on some of the images takes the fastest of those with
+the error of float32. The probe is needed because the switch for oneDNN is called "bf16": on most machines it only
+changes the library, but on machines with AMX it rounds.
 """
 
 import contextlib
@@ -16,12 +17,13 @@ import torch
 from torch import Tensor
 
 from support.defaults import pinned
-from support.training.classifiers import amx
+from support.training.classifiers import amx, sparse
 from support.training.machine import DTYPES, threads, wait
 
 FP32_ERROR = 1e-6  # relative Frobenius error below which a product counts as float32; plain float32 has about 2e-7
 # CPU routine -> torch.backends.mkldnn.matmul.fp32_precision
-ROUTINES = {"default": "ieee", "onednn": "bf16", "amx": "ieee"}
+ROUTINES = {"default": "ieee", "onednn": "bf16", "amx": "ieee", "sparse": "ieee"}
+OWN = {"amx": amx, "sparse": sparse}  # routine -> its module; torch has the others
 
 
 @dataclass(frozen=True)
@@ -38,15 +40,18 @@ class Products:
 
     def operand(self, images: Tensor, device: torch.device | str) -> Any:
         """The operand P on the device, from image bytes (N, K)."""
-        return amx.tiles(images) if self.routine == "amx" else images.to(device).to(self.dtype)
+        own = OWN.get(self.routine)
+        return own.operand(images) if own else images.to(device).to(self.dtype)
 
     def forward(self, P: Any, weight: Tensor, bias: Tensor, out: Tensor | None = None) -> Tensor:
         """P @ weight + bias: operand of n images, (K, M) and (M,) give (n, M)."""
-        return amx.forward(P, weight, bias, out) if self.routine == "amx" else torch.addmm(bias, P, weight, out=out)
+        own = OWN.get(self.routine)
+        return own.forward(P, weight, bias, out) if own else torch.addmm(bias, P, weight, out=out)
 
     def accumulate(self, total: Tensor, P: Any, dz: Tensor) -> Tensor:
         """total += P^T @ dz, in place: (K, M), operand of n images, (n, M)."""
-        return amx.accumulate(total, P, dz) if self.routine == "amx" else total.addmm_(P.T, dz)
+        own = OWN.get(self.routine)
+        return own.accumulate(total, P, dz) if own else total.addmm_(P.T, dz)
 
     @contextlib.contextmanager
     def active(self) -> Iterator["Products"]:
@@ -77,17 +82,30 @@ def relative_error(products: Products, P: Tensor, weight: Tensor) -> float:
     return max(float((value - exact).norm() / exact.norm()) for value, exact in pairs)
 
 
-@functools.cache
-def choose(precision: str, device: torch.device, hidden: int = 128, seconds: float = 0.5) -> tuple[Products, dict]:
+def choose(precision: str, device: torch.device, hidden: int, images: Tensor) -> tuple[Products, dict]:
     """The products to use, and the results of the probe: {routine: {"gflops": ..., "error": ...}}.
 
-    hidden: units of a network. seconds: time for each routine, at most. Only float32 on a CPU has a choice; otherwise
-    only the error is measured. A thread of a step computes alone, so the probe has one thread.
+    hidden: units of a network. images: some of those that the products will meet, bytes (n, K). Only float32 on a CPU
+    has a choice; otherwise only the error is measured.
     """
-    P, weight = sample(device)
+    return probe(precision, device, hidden, images.numpy().tobytes(), images.shape[1])
+
+
+@functools.cache
+@pinned()
+def probe(
+    precision: str, device: torch.device, hidden: int, images: bytes, pixels: int, seconds: float = 0.3
+) -> tuple[Products, dict]:
+    """`choose` for n * pixels bytes. seconds: time for each routine, at most.
+
+    A thread of a step computes alone, so the probe has one thread.
+    """
+    P = torch.frombuffer(bytearray(images), dtype=torch.uint8).view(-1, pixels).to(device)
+    weight = torch.randn(pixels, 512, generator=torch.Generator().manual_seed(0)).to(device)
     names = ["default"]
     if precision == "fp32" and device.type == "cpu":
-        names = [name for name in ROUTINES if name != "amx" or (hidden % amx.SIDE == 0 and amx.load())]
+        own = hidden % 32 == 0  # both are written for so many columns
+        names = [name for name in ROUTINES if name not in OWN or (own and OWN[name].load())]
     found = {}
     for name in names:
         products = Products(precision, name)
@@ -98,14 +116,6 @@ def choose(precision: str, device: torch.device, hidden: int = 128, seconds: flo
     honest = [n for n in found if len(names) == 1 or found[n]["error"] <= FP32_ERROR] or ["default"]
     best = max(honest, key=lambda n: found[n].get("gflops", 0.0))
     return Products(precision, best), found
-
-
-@pinned()
-def sample(device: torch.device) -> tuple[Tensor, Tensor]:
-    """Bytes (1000, 720) and weights (720, 512) for the probe of a routine."""
-    generator = torch.Generator().manual_seed(0)
-    P = torch.randint(0, 256, (1000, 720), generator=generator, dtype=torch.uint8)
-    return P.to(device), torch.randn(720, 512, generator=generator).to(device)
 
 
 def rate(products: Products, P: Tensor, weight: Tensor, seconds: float = 0.2) -> float:

@@ -6,7 +6,7 @@ The networks of a block share data, images, labels, width, optimiser and precisi
 `stack` computes their steps and measures them at the recorded steps (`specs.recorded_steps`).
 """
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from support.defaults import pinned
 from support.networks.data import Dataset
 from support.training import loop
 from support.training.checkpoints import OtherLayout
-from support.training.classifiers.products import FP32_ERROR, Products, choose
+from support.training.classifiers.products import FP32_ERROR, Products
 from support.training.classifiers.specs import RunSpec
 from support.training.classifiers.stack import Stack, check_block, divide
 from support.training.machine import threads
@@ -38,16 +38,15 @@ def train(
     """
     check_block(specs, dataset)
     course = loop.Course(specs, steps, loop.Options(**options))
-    saved, division = course.saved, course.division()
-    if saved and division:
-        probe = saved.entry("probe")
-        products = Products(specs[0].precision, division.routine)
-        if division.routine != "default":  # exact enough where the block began, but not on every machine
-            best, here = choose(specs[0].precision, course.device, specs[0].hidden)
-            if division.routine not in here or here[division.routine]["error"] > FP32_ERROR:
-                products, probe, division = best, here, replace(division, routine=best.routine)
-    else:
-        products, division, probe = divide(specs, course.device, rows)
+    saved, begun = course.saved, course.division()
+    products, division, probe = divide(specs, dataset, course.device, rows)
+    # a block goes on as it was begun, but not if its routine rounds here, or if this machine or version has others
+    if saved and begun:
+        known = saved.entry("probe")
+        if known.keys() == probe.keys() and (
+            begun.routine == "default" or probe[begun.routine]["error"] <= FP32_ERROR
+        ):
+            products, division, probe = Products(specs[0].precision, begun.routine), begun, known
     at, moments_at = recorded_steps(steps), moment_steps(steps)
     with threads(division.threads), products.active(), torch.no_grad():
         stack = Stack(specs, dataset, products, division)
