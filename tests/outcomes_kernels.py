@@ -76,6 +76,22 @@ OUTCOMES = {
         ({"last": 4 + 0.1 * WIGGLE, "first": 5.0}, "fails"),
         ({"last": 5 + WIGGLE, "first": 5.0}, "unclear"),
     ],
+    "KER-6-a": [
+        ({"gain 2": 15 + WIGGLE, "gain 6": 2.0, "gain 10": -10.0}, "holds"),
+        ({"gain 2": 15 + WIGGLE, "gain 6": 20.0, "gain 10": -10.0}, "fails"),
+        ({"gain 2": 15 + WIGGLE, "gain 6": 2.0, "gain 10": 5.0}, "fails"),
+        ({"gain 2": 2 + WIGGLE, "gain 6": 2.0, "gain 10": -10.0}, "unclear"),
+    ],
+    "KER-6-b": [
+        ({"last": 6 + 0.1 * WIGGLE, "first": 5.0}, "holds"),
+        ({"last": 4 + 0.1 * WIGGLE, "first": 5.0}, "fails"),
+        ({"last": 5 + WIGGLE, "first": 5.0}, "unclear"),
+    ],
+    "KER-6-c": [
+        ({"cropped": 6 + 0.1 * WIGGLE, "first": 5.0}, "holds"),
+        ({"cropped": 4 + 0.1 * WIGGLE, "first": 5.0}, "fails"),
+        ({"cropped": 5 + WIGGLE, "first": 5.0}, "unclear"),
+    ],
     "KER-5-b": [
         ({"cosine": 0.95 + 0.01 * WIGGLE, "products": 0.8, "root": 0.9}, "holds"),
         ({"cosine": 0.7 + 0.01 * WIGGLE, "products": 0.8, "root": 0.6}, "fails"),

@@ -1,6 +1,6 @@
 """The derived tables of the chapter: support vector machines and feature machines on scikit-learn's data sets."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 import numpy as np
@@ -18,6 +18,8 @@ BLOCKS = {"digits": 6, PAIRED: 12, "breast cancer": 5}  # disjoint training sets
 DRAWS = 10  # of the toy
 MNIST_SIZES, MNIST_BLOCKS, MNIST_TEST = (300, 1000), 10, 5000  # training images, disjoint sets of them, test images
 FRESH, FEW_DRAWS, FRESH_IMAGES = 300, 6, 20_000  # seed of later splits and draws, these draws, MNIST's first image
+DIRECTIONS = (2, 4, 6, 8, 10)  # of the toy's ten, that decide
+LATER, LATER_IMAGES = 400, 40_000  # the same as FRESH for the table of directions
 BY_THEOREM = Variant(convergence=True)
 TABLES = ("iris", "wine", "breast cancer")
 
@@ -80,7 +82,7 @@ def _blocks(first: int = 0, draws: int | None = None):
 
     first: seed of the splits and of the first of the toy's draws. draws: how many, DRAWS by default.
     """
-    for draw in range(first, first + (draws or DRAWS)):
+    for draw in range(first, first + (DRAWS if draws is None else draws)):
         x, labels, plane, train = features.toy(draw)
         yield "toy", draw, x[train], features.one_hot(labels[train]), x[~train], labels[~train], plane
     for name in ("digits", "breast cancer"):
@@ -150,6 +152,21 @@ def _mnist(first: int = 0, first_test: int = 0):
             yield f"MNIST, {size:,} images", block, x, targets, test, mnist.test_labels[tested]
 
 
+def directions() -> tuple[pd.DataFrame, list[str]]:
+    """Feature machines where more and more of the toy's directions decide, and on fresh images, whole and cropped."""
+    return _of_blocks(_by_directions(LATER, LATER_IMAGES), lambda block, *data: [features.cropped(*data)])
+
+
+def _by_directions(first: int, first_image: int) -> Iterator[tuple]:
+    """As `_blocks`, without a plane: the toy with each number of directions, small digits and MNIST."""
+    for draw in range(first, first + DRAWS):
+        for number in DIRECTIONS:
+            x, labels, _, train = features.toy(draw, directions=number)
+            yield f"toy, {number}", draw, x[train], features.one_hot(labels[train]), x[~train], labels[~train]
+    images = (block[:6] for block in _blocks(first, 0) if block[0] == "digits")
+    yield from chain(images, _mnist(first_image, MNIST_TEST))
+
+
 def settings() -> tuple[pd.DataFrame, list[str]]:
     """Test errors of feature machines on the digits before and after the updates of M, with other settings."""
     rows = []
@@ -191,4 +208,5 @@ DERIVED = {
     "kernel-theorem": rounds_by_theorem,
     "kernel-settings": settings,
     "kernel-pixels": pixels,
+    "kernel-directions": directions,
 }

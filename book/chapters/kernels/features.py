@@ -15,6 +15,7 @@ LONG, DECAY = 10_000, 1e-3  # steps to convergence, and the weight decay
 SMALL = 0.1  # times the first layer's usual initial weights
 STARTS = {"usual start": 1.0, "small start": SMALL}
 COMPONENTS = 20  # principal directions in which metrics are compared with class centres
+KEPT = 0.9  # share of M's trace in the directions that are not cut away
 VARIANTS = {
     "as above": USUAL,
     "L ten times longer": Variant(length=10),
@@ -29,6 +30,20 @@ VARIANTS = {
 def by_round(x, targets, test, wanted, rounds: int = ROUNDS, variant: Variant = USUAL) -> list[float]:
     """Test errors (%) before the first update of M and after each one, (rounds + 1,)."""
     return [_error(machine(test), wanted) for machine in learning(x, targets, rounds, variant)]
+
+
+def cropped(x, targets, test, wanted) -> dict:
+    """Test errors (%) of the machine before ("first") and after ("last") all updates of M, and of one without M in
+    the leading directions of the last M alone ("cropped"). kept: how many of these hold KEPT of its trace.
+    """
+    first, *_, last = learning(x, targets, ROUNDS)
+    values, vectors = np.linalg.eigh(last.M)
+    held = np.cumsum(values[::-1]) / np.trace(last.M)
+    kept = int(np.searchsorted(held, KEPT)) + 1
+    leading = vectors[:, : -kept - 1 : -1]
+    (machine,) = learning(x @ leading, targets, 0)
+    errors = {"first": first(test), "last": last(test), "cropped": machine(test @ leading)}
+    return {name: _error(outputs, wanted) for name, outputs in errors.items()} | {"kept": kept}
 
 
 def network(
@@ -207,16 +222,19 @@ def _shares(x: np.ndarray, labels: np.ndarray, plane: np.ndarray | None):
     return lambda A: 100 * float(discriminant_share(frame.basis.T @ torch.from_numpy(A) @ frame.basis, frame))
 
 
-def toy(seed: int, n: int = 500, d: int = 10) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Gaussian inputs (2 n, d), classes by the sign of a product of two coordinates in a random plane, (2 n,), the
-    plane, (d, 2), and which inputs are for training.
+def toy(
+    seed: int, n: int = 500, d: int = 10, directions: int = 2
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Gaussian inputs (2 n, d), classes by the sign of a sum of products of two coordinates, (2 n,), the orthogonal
+    directions of these coordinates, (d, directions), and which inputs are for training.
 
-    Neither coordinate tells anything by itself, and the other d - 2 directions tell nothing.
+    Each direction is in one product. None tells anything by itself, and the other d - directions tell nothing.
     """
     rng = np.random.default_rng(seed)
-    plane, _ = np.linalg.qr(rng.standard_normal((d, 2)))
+    plane, _ = np.linalg.qr(rng.standard_normal((d, directions)))
     x = rng.standard_normal((2 * n, d))
-    return x, ((x @ plane).prod(1) > 0).astype(int), plane, np.arange(2 * n) < n
+    pairs = (x @ plane).reshape(2 * n, -1, 2)
+    return x, (pairs.prod(2).sum(1) > 0).astype(int), plane, np.arange(2 * n) < n
 
 
 def one_hot(labels: np.ndarray) -> np.ndarray:
