@@ -272,13 +272,13 @@ def test_every_run_stands_in_the_row_of_its_inactive_outputs_next_to_what_they_c
         for seed in range(3)
     ]
     turn = distance_or_intensity.lost_classes_turn(trained(plan, runs, tuple(accuracy)))
-    assert turn["rows"] == ["0 inactive", "2 inactive", "lowest inactive 4", "none inactive"]
+    assert turn["rows"] == ["0 lost", "2 lost", "lowest lost 4", "none lost"]
     found = {turn["rows"][group["row"]]: (group["name"], group["seeds"], group["bar"][0]) for group in turn["groups"]}
     assert found == {
-        "0 inactive": ("ReLU2", [1, 2], 90.0),
-        "2 inactive": ("ReLU2", [0], 72.0),  # two of ten classes are lost; class 0 wins ties
-        "lowest inactive 4": ("ReLU2-Neg", [1], 45.0),  # 5 to 9 go to output 4
-        "none inactive": ("ReLU2-Neg", [0, 2], 90.0),
+        "0 lost": ("ReLU2", [1, 2], 90.0),
+        "2 lost": ("ReLU2", [0], 72.0),  # two of ten classes are lost; class 0 wins ties
+        "lowest lost 4": ("ReLU2-Neg", [1], 45.0),  # 5 to 9 go to output 4
+        "none lost": ("ReLU2-Neg", [0, 2], 90.0),
     }
 
 

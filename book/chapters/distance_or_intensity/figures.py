@@ -85,17 +85,17 @@ def outputs() -> None:
 
 
 def lost_classes() -> None:
-    """Accuracy of ReLU2 against the number of its inactive outputs; readers can walk through its networks."""
+    """Accuracy of ReLU2 against the number of its lost outputs; readers can walk through its networks."""
     show(
         pictures.lost_classes_line(judged()[1]),
         name="fig-lost-classes",
-        title="Each inactive output costs ReLU2 its class.",
-        caption="Each square is one ReLU2 network. Black: what would be left if each inactive "
+        title="Each lost output costs ReLU2 its class.",
+        caption="Each square is one ReLU2 network. Black: what would be left if each lost "
         "output, active on under 1% of the test images, cost exactly its own class. Output 0 wins where all outputs "
         "are 0, so it does not count. "
         f"({about()})",
-        alt="Accuracy falls along a straight line with the number of inactive outputs. Networks on raw inputs lie on "
-        "it at two to nine inactive outputs. Those on standardised inputs have zero, one or two, and lie a little "
+        alt="Accuracy falls along a straight line with the number of lost outputs. Networks on raw inputs lie on "
+        "it at two to nine lost outputs. Those on standardised inputs have zero, one or two, and lie a little "
         "below it, but for two far below.",
         turn=pictures.lost_classes_turn(judged()[1], ("ReLU2",)),
     )

@@ -187,7 +187,7 @@ def lost_classes_line(runs: pd.DataFrame) -> Figure:
             look["markerfacecolor"] = "white"
         accuracy = by_network(of_scaling)["ReLU2"]["accuracy"]
         ax.plot(place + 0.3 * (jitter(len(place)) - 0.5), accuracy, label=f"{scaling} inputs", **look)
-    ax.set(xlabel="inactive outputs, of 1 to 9", xticks=range(10), ylabel="test accuracy (%)", ylim=(0, 100))
+    ax.set(xlabel="lost outputs, of 1 to 9", xticks=range(10), ylabel="test accuracy (%)", ylim=(0, 100))
     ax.legend(loc="upper right")
     return fig
 
@@ -198,8 +198,8 @@ def lost_classes_turn(runs: pd.DataFrame, names: tuple[str, ...] = ("ReLU2", "Re
     for panel, (_, of_scaling) in enumerate(by_scaling(runs)):
         for name, (places, expected) in lost_classes(of_scaling).items():
             for place in np.unique(places) if name in names else ():
-                lowest = "none inactive" if place == len(expected) - 1 else f"lowest inactive {place}"
-                row = f"{place} inactive" if name == "ReLU2" else lowest
+                lowest = "none lost" if place == len(expected) - 1 else f"lowest lost {place}"
+                row = f"{place} lost" if name == "ReLU2" else lowest
                 rows[row] = (name, place)
                 there = of_scaling[of_scaling["architecture"] == name][places == place]
                 drawn.append((panel, row, name, there, float(expected[place])))
@@ -216,8 +216,8 @@ def lost_classes_turn(runs: pd.DataFrame, names: tuple[str, ...] = ("ReLU2", "Re
         for panel, row, name, there, expected in drawn
     ]
     marks = {
-        "ReLU2": "Squares: ReLU2, by how many of the outputs 1 to 9 are inactive.",
-        "ReLU2-Neg": "Triangles: ReLU2-Neg, by the lowest inactive output.",
+        "ReLU2": "Squares: ReLU2, by how many of the outputs 1 to 9 are lost.",
+        "ReLU2-Neg": "Triangles: ReLU2-Neg, by the lowest lost output.",
     }
     look = (
         f"Point at a mark, or walk through the runs with the slider. {' '.join(marks[name] for name in names)} "
@@ -243,8 +243,8 @@ def lost_classes_figure(runs: pd.DataFrame) -> Figure:
             accuracy = by_network(of_scaling)[name]["accuracy"]
             ax.plot(x, accuracy, **style(name) | {"linestyle": "none", "alpha": 0.7})
             ax.set(title=f"{name}, {scaling} inputs", ylim=(0, 100))
-        column[0].set(xlabel="inactive outputs, of 1 to 9", xticks=at[:-1])
-        column[1].set(xlabel="lowest inactive output")
+        column[0].set(xlabel="lost outputs, of 1 to 9", xticks=at[:-1])
+        column[1].set(xlabel="lowest lost output")
         column[1].set_xticks(at, [*map(str, at[:-1]), "none"])
     fig.supylabel("test accuracy (%)", fontsize=10)
     return fig

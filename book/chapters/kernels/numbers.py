@@ -27,6 +27,15 @@ def _error(data: str, number: int) -> Number:
     return Number(f"mean test error of feature machines after {number} updates of M, {data}", value, "%")
 
 
+def _directions(data: str, what: str, words: str, unit: str = "%") -> Number:
+    """A mean of the table of directions over draws or blocks."""
+
+    def value(tables: object) -> float:
+        return float(table("kernel-directions").groupby("data")[what].mean()[data])
+
+    return Number(words, value, unit)
+
+
 def _extreme(which: str, of: str, name: str, column: str) -> Number:
     """The "smallest" or "largest" mean over the blocks of a data set and start."""
 
@@ -71,6 +80,14 @@ NUMBERS = {
     "toy-after": _error("toy", ROUNDS),
     "mnist-before": _error("MNIST, 1,000 images", 0),
     "mnist-after": _error("MNIST, 1,000 images", ROUNDS),
+    "ten-before": _directions("toy, 10", "first", "mean test error of the plain machine, all ten directions decide"),
+    "ten-after": _directions("toy, 10", "last", "mean test error after learning M, all ten directions decide"),
+    "ten-kept": _directions(
+        "toy, 10", "kept", "directions that hold nine tenths of the trace of M, all ten decide", unit=""
+    ),
+    "mnist-kept": _directions(
+        "MNIST, 1,000 images", "kept", "directions that hold nine tenths of the trace of M, MNIST", unit=""
+    ),
     "likeness-least": _extreme("smallest", *_LIKENESS),
     "likeness-most": _extreme("largest", *_LIKENESS),
     "rise-with-root": Number(

@@ -238,6 +238,35 @@ def ideas_figure(arms: list[dict], rounds: pd.DataFrame, titles: dict[str, str])
     return fig
 
 
+def directions_figure(table: pd.DataFrame):
+    """Left: the toy's error before and after learning M, by the number of directions that decide. Right: the error on
+    images in all directions, after learning, and in the leading directions of M alone.
+
+    table: rows of "kernel-directions".
+    """
+    fig, (toy, images) = subplots(1, 2, height=3.3, sharey=True, width_ratios=(1.25, 1))
+    means = table.groupby("data", sort=False).mean(numeric_only=True)
+    numbers = list(derived.DIRECTIONS)
+    lines = {"first": ("--", "white", "plain kernel"), "last": ("-", "black", "after learning")}
+    for column, (style, fill, word) in lines.items():
+        for _, draw in table[table["data"].str.startswith("toy")].groupby("block"):
+            toy.plot(numbers, draw[column], style, color=GREY, linewidth=0.4)
+        mean = [means.loc[f"toy, {number}", column] for number in numbers]
+        toy.plot(numbers, mean, "o" + style, color="black", markerfacecolor=fill)
+        toy.text(numbers[-1] + 0.3, mean[-1], f"{word}\n{mean[-1]:.0f}%", va="center", fontsize=9)
+    toy.set(xlabel="directions that decide, of ten", ylabel="test error (%)", xlim=(1.5, 13.2), ylim=(0, 32))
+    toy.set(xticks=numbers, title="Toy")
+    kinds = {"first": "all\nalike", "last": "as it\nweighs them", "cropped": "its few\nfavourites"}
+    for name, colour in zip((n for n in means.index if not n.startswith("toy")), LINES, strict=False):
+        mean = means.loc[name, list(kinds)]
+        images.plot(range(len(kinds)), mean, "o-", color=colour)
+        label = name.replace("digits", "small digits").replace(" images", "\nimages")
+        images.text(len(kinds) - 0.85, mean.iloc[-1], label, va="center", color=colour, fontsize=9)
+    images.set(xticks=range(len(kinds)), title="Images", xlim=(-0.4, len(kinds) + 0.2))
+    images.set_xticklabels(list(kinds.values()), fontsize=9)
+    return fig
+
+
 def likeness_figure(table: pd.DataFrame):
     """For each data set and start: likeness of M to the trained and untrained first layer, and of a turned M."""
     looks = {
