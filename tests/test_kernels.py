@@ -477,6 +477,59 @@ def test_the_table_of_settings_has_a_row_for_each_block(monkeypatch):
     assert len(table) == 2 * derived.BLOCKS["digits"] and table["last"].between(0, 20).all()
 
 
+def test_each_direction_of_the_toy_is_in_one_product():
+    x, labels, plane, train = features.toy(3, n=20, directions=4)
+    assert plane.shape == (10, 4) and np.allclose(plane.T @ plane, np.eye(4)) and train.sum() == 20
+    a, b, c, d = (x @ plane).T
+    assert labels.tolist() == (a * b + c * d > 0).astype(int).tolist()
+    others = np.linalg.qr(np.c_[plane, np.eye(10)])[0][:, 4:10]
+    assert len(np.unique(labels)) == 2 and np.abs(np.corrcoef(x @ others[:, 0], labels)[0, 1]) < 0.5
+    assert features.toy(3)[2].shape == (10, 2)
+
+
+def test_a_cropped_machine_sees_the_leading_directions_alone(monkeypatch):
+    x, labels, _, train = features.toy(1, n=200)
+    data = x[train], features.one_hot(labels[train]), x[~train], labels[~train]
+    row = features.cropped(*data)
+    errors = features.by_round(*data)
+    assert [row["first"], row["last"]] == [errors[0], errors[-1]]
+    assert row["kept"] == 2 and row["cropped"] < row["first"] / 2
+    monkeypatch.setattr(features, "KEPT", 0.9999)
+    everything = features.cropped(*data)
+    assert everything["kept"] > 2 and abs(everything["cropped"] - row["first"]) < abs(row["cropped"] - row["first"])
+
+
+def test_gains_by_direction_are_those_of_the_same_draw():
+    rows = [{"data": f"toy, {k}", "block": b, "first": 20.0 + b, "last": 2.0 * k, "cropped": 1.0, "kept": 2}
+            for b in (7, 8) for k in derived.DIRECTIONS]  # fmt: skip
+    (arm,) = claims.by_directions(made(rows))
+    assert arm.table["gain 2"].tolist() == [23.0, 24.0] and arm.table["gain 10"].tolist() == [7.0, 8.0]
+    images, mnist = claims.cropped("toy, 10", "MNIST, 300 images")(made(rows))
+    assert (len(images.table), len(mnist.table)) == (2, 0)
+    assert judged(CLAIMS["KER-6-b"].parts, images.table).value == -7.5
+
+
+def test_the_table_of_directions_has_a_row_for_each_draw_and_block(monkeypatch):
+    monkeypatch.setattr(derived, "DRAWS", 2)
+    monkeypatch.setattr(derived, "DIRECTIONS", (2, 10))
+    monkeypatch.setattr(derived, "_mnist", lambda *_: iter(()))
+    monkeypatch.setattr(features, "cropped", lambda *data: {"inputs": data[0].shape[1], "draw": data[0][0, 0]})
+    table, _ = derived.directions()
+    assert table["data"].value_counts().to_dict() == {"toy, 2": 2, "toy, 10": 2, "digits": derived.BLOCKS["digits"]}
+    assert set(table.loc[table["data"] == "toy, 2", "block"]) == {derived.LATER, derived.LATER + 1}
+
+
+def test_errors_are_drawn_by_the_directions_that_decide():
+    rows = [{"data": name, "block": b, "first": 10.0 + b, "last": 20.0, "cropped": 30.0, "kept": 5}
+            for name in (*(f"toy, {k}" for k in derived.DIRECTIONS), "digits") for b in (0, 1)]  # fmt: skip
+    toy, images = pictures.directions_figure(pd.DataFrame(rows)).axes
+    plain, learned = toy.lines[2], toy.lines[5]  # after two draws of each kind
+    assert plain.get_xdata().tolist() == list(derived.DIRECTIONS) and plain.get_ydata().tolist() == [10.5] * 5
+    assert learned.get_ydata().tolist() == [20.0] * 5 and learned.get_markerfacecolor() == "black"
+    assert [line.get_ydata().tolist() for line in images.lines] == [[10.5, 20.0, 30.0]]
+    pyplot.close("all")
+
+
 def test_mnist_arms_compare_the_first_round_with_the_last():
     rows = [{"data": "MNIST, 300 images", "block": b, "round": r, "error": 10.0 + r + b} for b in (0, 1)
             for r in range(ROUNDS + 1)]  # fmt: skip
