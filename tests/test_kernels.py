@@ -627,9 +627,11 @@ def test_both_ideas_are_drawn_against_the_plain_kernel():
     rounds["error"] = 20.0 - 3 * rounds["round"] + rounds["block"]
     titles = {"a": "because", "b": "of", "c": "this"}
     arms = [{"name": n, "value": 1.0, "low": -0.2, "high": 1.8} for n in ("iris", "pairs of digits")]
-    glass, toy, images = pictures.ideas_figure(arms, rounds, titles).axes
+    glass, toy, images = pictures.ideas_figure(arms, pd.Series([1.0, 2.0, 3.0]), rounds, titles).axes
     bar, dot = glass.lines[:2]  # a gain of 1 is a change of -1
-    assert bar.get_ydata().tolist() == [0.2, -1.8] and dot.get_ydata().tolist() == [-1.0]
+    assert sorted(bar.get_ydata().tolist()) == [-1.8, 0.2] and dot.get_ydata().tolist() == [-1.0]
+    forced = glass.lines[5]  # after two bars and dots, and its own bar
+    assert (forced.get_ydata().tolist(), forced.get_markerfacecolor()) == ([2.0], "white")
     assert toy.lines[-1].get_ydata().tolist() == pytest.approx([20.5, 17.5, 14.5, 11.5, 8.5, 5.5])
     assert len(images.lines) == 2 * 3  # two blocks and their mean, of MNIST and of the digits
     assert [toy.get_title(loc="left"), toy.texts[-1].get_text()] == ["b", "of"]

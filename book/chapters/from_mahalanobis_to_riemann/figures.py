@@ -14,7 +14,6 @@ from book.records import derived
 from support.networks import gaussians
 from support.networks.gaussians import DistanceData
 from support.networks.tasks import task
-from support.training.classifiers.specs import MetricSpec
 
 HEADS = "Diamonds: last layers that measure distances"
 
@@ -85,33 +84,22 @@ def geodesics() -> None:
 
 
 def shapes() -> None:
-    """Where classifiers on a toy are most sensitive, and what training does to those on MNIST."""
+    """Where classifiers on two toys are most sensitive."""
     starts = range(12)
-    arrangements = {"Toy, end to end: most lie along": toys.TWO, "Toy, side by side: all lie across": toys.BESIDE}
+    arrangements = {"End to end: most lie along": toys.TWO, "Side by side: all lie across": toys.BESIDE}
     drawn = {}
     for title, classes in arrangements.items():
         toy = toys.toy(classes)
         drawn[title] = toy, [toys.network(toy, "ReLU, linear head", seed) for seed in starts]
-    runs, lines = judged(), {name: untrained(name, {"Euclid": name})[name] for name in ("mismatch", "share")}
-    away, towards = (runs[[f"{name} before", name]].to_numpy() for name in ("mismatch", "discriminant"))
-    changes = {
-        "MNIST: mismatch rises (0: none)": pictures.Change(away, (0, 2), lines["mismatch"], "all alike"),
-        "MNIST: share (%) in what separates rises": pictures.Change(towards, (30, 70), lines["share"], "all alike"),
-    }
     show(
-        pictures.directions_figure(drawn, changes),
+        pictures.directions_figure(drawn),
         name="fig-shapes",
-        title="Training makes a layer's metric fit its classes worse, and turns it towards what separates them.",
-        caption=f"Above, two toys with two long classes, and {len(starts)} networks of each after training. Each "
-        "draws a line in the direction in which it is most sensitive; the longer, the clearer. A ruler for a long "
-        f"class is most sensitive across it (dashed). Below, {len(runs)} networks on MNIST, their mean bold: how "
-        "badly the layer's metric fits that of the class, whatever its scale, and the share of its sensitivity "
-        "that lies in the directions between class centres. Dotted: a metric that treats all directions alike. "
-        f"(Toys: 300 points, 32 ReLUs, 400 steps of Adam. {about()}, {MetricSpec.components} principal directions)",
+        title="A classifier's layer is most sensitive in the direction from one class to the other, not across each.",
+        caption=f"Two toys with two long classes, and {len(starts)} networks of each after training. Each draws a "
+        "line in the direction in which it is most sensitive; the longer, the clearer. A metric that fits a long class is "
+        "most sensitive across it (dashed). (300 points, 32 ReLUs, 400 steps of Adam)",
         alt="Two panels with two long grey ellipses each, and a dashed line across each of them. Where the "
-        "ellipses lie end to end, thin lines point mostly along them; where they lie side by side, across them. "
-        f"Two panels with {len(runs)} lines, all of which rise: mismatch on average from {away.mean(0)[0]:.2f} to "
-        f"{away.mean(0)[1]:.2f} nats, share from {towards.mean(0)[0]:.0f} to {towards.mean(0)[1]:.0f} percent.",
+        "ellipses lie end to end, thin lines point mostly along them; where they lie side by side, across them.",
     )
 
 

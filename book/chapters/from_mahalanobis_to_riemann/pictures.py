@@ -1,6 +1,5 @@
 """The figures of the chapter."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,17 +15,6 @@ from book.figures.figures import GREY
 from support.geometry import geodesic, pullback_metric, square
 from support.networks.architectures import architecture
 from support.networks.gaussians import Gaussian
-
-
-@dataclass(frozen=True)
-class Change:
-    """A number of each network before training and after it, and one to compare it with."""
-
-    values: np.ndarray  # (networks, 2)
-    limits: tuple[float, float]
-    line: float  # drawn dotted
-    said: str  # of the line
-
 
 BOUNDARY, CLASS = "#009E73", "#cccccc"  # neither is the colour of an activation
 HYPOTHESIS: dict[str, Any] = {"color": "black", "linestyle": "--", "linewidth": 2.5}
@@ -64,16 +52,14 @@ def geodesics_figure(panels: dict[str, tuple]):
     return fig
 
 
-def directions_figure(toys: dict[str, tuple[Toy, list[nn.Sequential]]], changes: dict[str, Change]):
-    """Two classes and the directions in which layers are most sensitive to them, and what training changed elsewhere.
+def directions_figure(toys: dict[str, tuple[Toy, list[nn.Sequential]]]):
+    """Two classes and the directions in which layers are most sensitive to them.
 
     toys: title -> data and networks. The ellipses are the classes; over them lies a line for each hidden layer: the
     longer, the less sensitive the layer is across it. Dashed, the line of a layer with the ruler of the class. The
-    metrics are means over a class. changes: title -> numbers of networks before and after training; a thin line for
-    each network, the mean bold.
+    metrics are means over a class.
     """
-    columns = max(len(toys), len(changes))
-    fig, axes = figures.subplots(2, columns, height=4.4, squeeze=False, height_ratios=(1.35, 1.0))
+    fig, axes = figures.subplots(1, len(toys), height=2.9, squeeze=False)
     for ax, (title, (data, networks)) in zip(axes[0], toys.items(), strict=True):
         for c, g in enumerate(data.gaussians):
             _circles(ax, g.mean[None], g.precision[None], _longer(g, g.precision), color=CLASS)
@@ -85,13 +71,6 @@ def directions_figure(toys: dict[str, tuple[Toy, list[nn.Sequential]]], changes:
         ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlim=(-4.2, 4.2), ylim=(-1.2, 3.2))
         ax.grid(visible=False)
         _boundary(ax, networks[0])
-    for ax, (title, change) in zip(axes[1], changes.items(), strict=True):
-        ax.plot(change.values.T, color=GREY, linewidth=0.5)
-        ax.plot(change.values.mean(0), "-ok", linewidth=2.2)
-        ax.axhline(change.line, color="black", linestyle=":", linewidth=1)
-        ax.text(0.98, change.line, change.said, fontsize=9, va="top", ha="right", transform=ax.get_yaxis_transform())
-        ax.set(title=title, xlim=(-0.3, 1.3), ylim=change.limits)
-        ax.set_xticks([0, 1], ["before", "after"])
     looks = [
         Patch(color=CLASS),
         Line2D([], [], **HYPOTHESIS),
