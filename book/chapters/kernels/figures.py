@@ -25,14 +25,14 @@ def ideas() -> None:
         pictures.ideas_figure(claim("KER-1-a").row["arms"], pairs["error 0.5"] - pairs["plain"], rounds, why),
         name="fig-ideas",
         title="Magnifying the boundary brings no clear gain. Learned directions help in a toy and hurt on images.",
-        caption="Left: by how much magnifying changes the test error, with 95% intervals (hollow: on pairs of digits, "
-        "with the narrowest hills alone). Middle and right: test error of the plain kernel, and after each round of "
-        "learning. Thick: mean. Thin: one draw of the toy, or one set of images. "
+        caption="Left: by how much magnifying changes the test error, with 95% intervals (hollow: on pairs of "
+        "digits, with the narrowest hills alone). Middle and right: test error of the plain kernel, and after each "
+        "round of learning. Thick: mean. Thin: one draw of the toy, or one set of images. "
         f"({pictures.described(machines)}; {blocks['toy']} draws of the toy; "
         f"{blocks[MNIST]} disjoint sets of 1,000 images of MNIST, {blocks['digits']} of scikit-learn's small digits)",
-        alt="Three panels. Left, four data sets with bars that all contain 0, a hollow one above 0, and a dashed arrow "
-        "down, the hope. Middle, errors of the toy fall steeply in two rounds of learning. Right, errors on MNIST and "
-        "on small digits rise with each round.",
+        alt="Three panels. Left, four data sets with bars that all contain 0, a hollow one above 0, and a dashed "
+        "arrow down, the hope. Middle, errors of the toy fall steeply in two rounds of learning. Right, those on "
+        "MNIST and small digits rise with each round.",
     )
 
 
