@@ -25,8 +25,8 @@ def signs() -> None:
         title="In a ring around the origin a layer of GELU is curved like a sphere. The paper's examples are not.",
         caption="Infinitely wide layers. Draw a circle around the origin and take a small step outward: how much "
         "more length does the circle gain than on a flat sheet? Where that rises (blue) the layer is curved like a "
-        "saddle, where it falls (red) like a sphere. Each line is one activation. (Formulas; two dimensions, "
-        "weight variance 1; bias variance 1 for the powers, else 0)",
+        "saddle, where it falls (red) like a sphere: see the sketches. Each line is one activation. (Formulas; two "
+        "dimensions, weight variance 1; bias variance 1 for the powers, else 0)",
         alt="Left, the lines of erf, the square and the cube rise and never fall; that of ReLU stays at 0. Right, "
         "the line of GELU rises from 0 to 1.4 percent at a distance of 0.55, in blue, and falls back to 0, in red.",
     )

@@ -1,12 +1,13 @@
 """The figures of the chapter on infinite width."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 from matplotlib.colors import SymLogNorm
+from mpl_toolkits.mplot3d import Axes3D
 from torch import Tensor
 
 from book.chapters.infinite_width.one_example import OVERLAPS
@@ -39,14 +40,29 @@ def circles_figure(radii: Tensor, examples: dict[str, Wide], shown: Wide):
         ax.text(float(radii[end]) - 0.06, rate[end] + 0.6, name, ha="right", va="bottom")
     left.set(title="The paper's examples: circles\nspeed up, or grow steadily", ylim=(-2, 62))
     right.set(title="GELU: circles speed up,\nthen slow down", ylim=(-0.05, 1.6))
-    for x, y, said, colour in ((0.36, 0.97, "like a saddle", NEGATIVE), (0.46, 0.55, "like a sphere", POSITIVE)):
+    for x, y, said, colour in ((0.2, 0.99, "like a saddle", NEGATIVE), (0.5, 0.55, "like a sphere", POSITIVE)):
         right.text(x, y, said, color=colour, va="top", weight="bold", transform=right.transAxes)
     left.text(0.03, 0.97, "like a saddle", color=NEGATIVE, va="top", weight="bold", transform=left.transAxes)
+    sketch(left.inset_axes((0.01, 0.47, 0.36, 0.42), projection="3d"), lambda x, y: x**2 - y**2, NEGATIVE)
+    sketch(right.inset_axes((0.5, 0.56, 0.46, 0.42), projection="3d"), lambda x, y: -(x**2 + y**2), POSITIVE)
     left.set_ylabel("growth, above a flat sheet")
     for ax in (left, right):
         ax.set(xlabel="distance from the origin", xlim=(0, float(radii[-1])))
         ax.yaxis.set_major_formatter("{x:+g}%")
     return fig
+
+
+def sketch(ax: Axes3D, height: Callable[[np.ndarray, np.ndarray], np.ndarray], colour: str) -> None:
+    """A surface over the unit disc, by circles around its middle and by lines from there."""
+    radius, angle = np.linspace(0, 1, 31), np.linspace(0, 2 * np.pi, 61)
+    lines = [(r, angle) for r in (0.25, 0.5, 0.75, 1.0)] + [(radius, a) for a in angle[:-1:10]]
+    for r, a in lines:
+        x, y = r * np.cos(a), r * np.sin(a)
+        ax.plot(x, y, 0.6 * height(x, y), color=colour, linewidth=0.9)
+    ax.set_axis_off()
+    ax.patch.set_visible(False)
+    ax.set_box_aspect((1, 1, 0.6), zoom=1.5)
+    ax.view_init(28, -60)
 
 
 def constant_figure(radii, loops, formula, flipped):

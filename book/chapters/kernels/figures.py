@@ -26,7 +26,7 @@ def ideas() -> None:
         name="fig-ideas",
         title="Magnifying the boundary brings no clear gain. Learned directions help in a toy and hurt on images.",
         caption="Left: by how much magnifying changes the test error, with 95% intervals (hollow: on pairs of "
-        "digits, with the narrowest hills alone). Middle and right: test error of the plain kernel, and after each "
+        "digits, strong magnification forced). Middle and right: test error of the plain kernel, and after each "
         "round of learning. Thick: mean. Thin: one draw of the toy, or one set of images. "
         f"({pictures.described(machines)}; {blocks['toy']} draws of the toy; "
         f"{blocks[MNIST]} disjoint sets of 1,000 images of MNIST, {blocks['digits']} of scikit-learn's small digits)",
