@@ -196,7 +196,7 @@ def product_rate(trainer: Trainer, least: float) -> float:
     for routine in (name for name, p in trainer.probe.items() if len(trainer.probe) == 1 or p["error"] <= FP32_ERROR):
         products = Products(stack.products.precision, routine)
         for rows in (stack.division.rows // 2, stack.division.rows, 2 * stack.division.rows):
-            P = products.operand(torch.zeros(rows, last.pixels, dtype=torch.uint8), device)  # any bytes take as long
+            P = products.operand(torch.ones(rows, last.pixels, dtype=torch.uint8), device)  # none is left out
 
             def both(share, products=products, P=P):
                 group, _, total = share

@@ -12,14 +12,17 @@ from torch import Tensor
 
 
 def library(source: Path, *options: str) -> ctypes.CDLL | None:
-    """The shared library of a C file, or None without a compiler that takes these options."""
+    """The shared library of a C file, or None where it cannot be compiled with these options, or not be loaded."""
     compiler = shutil.which("cc")
     if compiler is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{source.stem}.so"
         command = [compiler, "-O3", *options, "-shared", "-fPIC", str(source), "-o", str(path)]
-        return None if subprocess.run(command, capture_output=True).returncode else ctypes.CDLL(str(path))
+        try:
+            return None if subprocess.run(command, capture_output=True).returncode else ctypes.CDLL(str(path))
+        except OSError:  # such as a folder from which nothing may be run
+            return None
 
 
 def scratch(name: str, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:

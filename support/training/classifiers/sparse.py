@@ -2,15 +2,14 @@
 
 Four fifths of the bytes of a digit are 0, and a byte of 0 adds nothing to a product. Rows that are 0 in much the
 same columns form teams of six, and a team's product visits only the columns in which one of them is not 0. On MNIST
-these are three tenths. `sparse.c` does it, and `load` compiles it where there is a compiler. Only the order of sums
-changes. What a step gains depends on the machine and on the images, so a probe decides.
+these are three tenths. `sparse.c` does it, and `load` compiles it where there is a compiler. As long as all weights are
+finite, only the order of sums changes. What a step gains depends on the machine and on the images: a probe decides.
 """
 
 import ctypes
 import functools
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -21,28 +20,31 @@ from support.training.classifiers.compiled import library, scratch
 SOURCE = Path(__file__).with_suffix(".c")
 SIDE = 32  # the number of columns of a product is a multiple of this
 TEAM = 6  # rows that are computed together
+MOST = 4096  # pixels: teams are found from a table of all pairs of rows, and an index has 16 bits
 
 
-@dataclass(frozen=True)
-class Teams:
+class Teams(NamedTuple):
     """The rows of bytes (n, K), in teams. A team's entry is a column in which one of its rows is not 0."""
 
     rows: Tensor  # (T, 6) int32; -1 where a team has fewer
     starts: Tensor  # (T + 1,) int32: the first entry of each team
-    index: Tensor  # (E,) uint16: the columns
+    columns: Tensor  # (E,) uint16
     factors: Tensor  # (E, 6) float32: their bytes
 
 
-@dataclass(frozen=True)
 class Operand:
-    """The bytes of n images with K pixels for both products."""
+    """The bytes of n images with K pixels, (n, K), for both products."""
 
-    count: int  # n
-    images: Teams
-    pixels: Teams  # of the transposed images
+    def __init__(self, images: Tensor):
+        self.bytes, self.images = images, _teams(images)
 
     def __len__(self) -> int:
-        return self.count
+        return len(self.bytes)
+
+    @functools.cached_property
+    def pixels(self) -> Teams:
+        """Of the transposed images. Test images are never asked for it."""
+        return _teams(self.bytes.T)
 
 
 @functools.cache
@@ -59,14 +61,16 @@ def load() -> Any:
 
 
 def operand(images: Tensor) -> Operand:
-    """The operand of both products, from bytes (n, K). Raises ValueError for other numbers."""
+    """The operand of both products, from bytes (n, K). Raises ValueError for other numbers, and for too many."""
     if images.dtype != torch.uint8:
         raise ValueError(f"wanted bytes, got {images.dtype}")
-    return Operand(len(images), _teams(images), _teams(images.T))
+    if images.shape[1] > MOST:
+        raise ValueError(f"wanted at most {MOST:,} pixels, got {images.shape[1]:,}")
+    return Operand(images)
 
 
 def forward(operand: Operand, weight: Tensor, bias: Tensor, out: Tensor | None = None) -> Tensor:
-    """images @ weight + bias: (K, M) and (M,) give (n, M). M is a multiple of SIDE."""
+    """images @ weight + bias, float32 in whole rows: (K, M) and (M,) give (n, M). M is a multiple of SIDE."""
     out = torch.empty(len(operand), len(bias)) if out is None else out
     return _multiply(operand.images, weight, out, bias.contiguous())
 
@@ -77,7 +81,7 @@ def accumulate(total: Tensor, operand: Operand, dz: Tensor) -> Tensor:
 
 
 def _multiply(teams: Teams, x: Tensor, out: Tensor, start: Tensor | None = None) -> Tensor:
-    arrays = teams.starts, teams.index, teams.factors, teams.rows
+    arrays = teams.starts, teams.columns, teams.factors, teams.rows
     pack = scratch("pack", len(x), SIDE)
     load()(
         *(a.data_ptr() for a in arrays), len(teams.rows), x.data_ptr(), len(x), x.stride(0), x.shape[1],

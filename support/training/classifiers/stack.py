@@ -280,7 +280,7 @@ class Stack:
 
 
 def reach(images: Tensor) -> Tensor:
-    """(N,): the number of pixels up to the last that is not 0, of images (N, K)."""
+    """(N,): the number of pixels up to the last that is not 0, of images (N, K); K for a black image."""
     return images.shape[1] - (images != 0).flip(1).byte().argmax(1)
 
 

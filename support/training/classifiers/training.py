@@ -6,7 +6,7 @@ The networks of a block share data, images, labels, width, optimiser and precisi
 `stack` computes their steps and measures them at the recorded steps (`specs.recorded_steps`).
 """
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import torch
@@ -47,6 +47,8 @@ def train(
             begun.routine == "default" or probe[begun.routine]["error"] <= FP32_ERROR
         ):
             products, division, probe = Products(specs[0].precision, begun.routine), begun, known
+        else:
+            division = replace(division, width=begun.width)  # the parameters of a group are one tensor
     at, moments_at = recorded_steps(steps), moment_steps(steps)
     with threads(division.threads), products.active(), torch.no_grad():
         stack = Stack(specs, dataset, products, division)
