@@ -2,8 +2,9 @@
 
 Four fifths of the bytes of a digit are 0, and a byte of 0 adds nothing to a product. Rows that are 0 in much the
 same columns form teams of six, and a team's product visits only the columns in which one of them is not 0. On MNIST
-these are three tenths. `sparse.c` does it, and `load` compiles it where there is a compiler. As long as all weights are
-finite, only the order of sums changes. What a step gains depends on the machine and on the images: a probe decides.
+these are three tenths. `sparse.c` does it, and `load` compiles it where there is a compiler. As long as all weights
+are finite, only the order of sums changes. What a step gains depends on the machine and on the images, so a probe
+decides.
 """
 
 import ctypes
