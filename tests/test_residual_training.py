@@ -50,6 +50,21 @@ def whole(**changes):
     return train([spec(**changes)], data=DATA, device="cpu")[0]
 
 
+@pytest.mark.parametrize(("width", "by_onednn"), [(2, False), (4, False), (7, False), (8, True)])
+def test_narrow_networks_are_not_convolved_by_onednn(width, by_onednn, monkeypatch):
+    """Its routines for processors without AVX-512 write past the end of tensors of few channels."""
+    seen, step = [], Learner.step
+
+    def watched(self, number):
+        seen.append(torch.backends.mkldnn.enabled)
+        step(self, number)
+
+    monkeypatch.setattr(Learner, "step", watched)
+    before = torch.backends.mkldnn.enabled
+    train([spec(width=width)], 1, data=DATA, device="cpu")
+    assert set(seen) == {by_onednn and before} and torch.backends.mkldnn.enabled == before
+
+
 def test_batch_norm_settles_also_for_large_batches(monkeypatch):
     monkeypatch.setattr(survey, "SETTLED", 32)
     learner = Learner(spec(batch=64), DATA, CPU)

@@ -18,9 +18,9 @@ from support.training.residual.specs import ResidualSpec
 MEAN, SD = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)  # of CIFAR-10's channels, as the paper prints them
 EVALUATED = 5000  # training images on which loss and accuracy are measured, the first ones
 ROWS = 500  # images at a time where nothing is learned
-# Width from which images lie channels last, which is faster. With fewer channels oneDNN's AVX2 routines write past
-# the end of a tensor.
-LEAST_FOR_CHANNELS_LAST = 8
+# Width from which a CPU convolves by oneDNN, and images lie channels last, which is faster. Without AVX-512 oneDNN's
+# routines write past the end of a tensor of 2 to 6 channels (torch 2.13: such a run crashes, or is wrong).
+LEAST_FOR_ONEDNN = 8
 # of torch's OneCycleLR: the share of the rise, start = peak / START_DIVISOR, end = start / END_DIVISOR
 RISE, START_DIVISOR, END_DIVISOR = 0.3, 25.0, 1e4
 
@@ -95,7 +95,7 @@ class Learner:
             self.network = ResNet(spec.depth, spec.width, activation, self.classes, self.train_images.shape[1])
             self.head = objectives.projector(self.network.fc.in_features, activation)
         self.normalise = (Normalise(data) if spec.normalised else nn.Identity()).to(device)
-        self.layout = torch.channels_last if spec.width >= LEAST_FOR_CHANNELS_LAST else torch.contiguous_format
+        self.layout = torch.channels_last if spec.width >= LEAST_FOR_ONEDNN else torch.contiguous_format
         self.network = self.network.to(device).to(memory_format=self.layout)  # type: ignore[call-overload]
         self.head = self.head.to(device)
         unused = "network.fc." if spec.self_supervised else "head."

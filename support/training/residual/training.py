@@ -8,7 +8,8 @@ CPU; so a block may continue on another device. A recorded step is an epoch; ste
 """
 
 import contextlib
-from typing import Protocol
+from collections.abc import Iterator
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from support.defaults import pinned
 from support.networks.data import Dataset, load
 from support.training import loop
 from support.training.machine import Division, threads
-from support.training.residual.learner import Learner
+from support.training.residual.learner import LEAST_FOR_ONEDNN, Learner
 from support.training.residual.specs import ResidualSpec
 from support.training.specs import Measurement, recorded_steps
 
@@ -80,7 +81,7 @@ def train(
     points = survey.count(spec, data) if survey else 0
     course = loop.Course(specs, last + points, loop.Options(**options), movable=True)
     begun_with = course.saved.entry("threads") if course.saved and not course.moved else None
-    with threads(begun_with), _exact(course.device):
+    with threads(begun_with), _exact(course.device), _sound(spec.width):
         learner = Learner(spec, data, course.device, roll)
         measured = survey(learner, data) if survey else None
         machine = {name: course.here[name] for name in MACHINE}
@@ -105,6 +106,18 @@ def train(
         division = Division(course.device.type, torch.get_num_threads(), "default", spec.batch, 1)
     losses = [name for name in spec.curves if "accuracy" not in name]
     return course.measurements(specs, [arrays], [learner.weights()], losses, division)
+
+
+@contextlib.contextmanager
+def _sound(width: int) -> Iterator[None]:
+    """Without oneDNN for networks that are too narrow for it."""
+    backends: Any = torch.backends
+    before = backends.mkldnn.enabled
+    backends.mkldnn.enabled = before and width >= LEAST_FOR_ONEDNN
+    try:
+        yield
+    finally:
+        backends.mkldnn.enabled = before
 
 
 def _exact(device: torch.device) -> contextlib.AbstractContextManager:
