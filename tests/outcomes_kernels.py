@@ -12,6 +12,11 @@ def _tau(values) -> dict:
 
 
 _UP = 1 + 0.1 * WIGGLE
+ERRORS_RISE = [
+    ({"last": 6 + 0.1 * WIGGLE, "first": 5.0}, "holds"),
+    ({"last": 4 + 0.1 * WIGGLE, "first": 5.0}, "fails"),
+    ({"last": 5 + WIGGLE, "first": 5.0}, "unclear"),
+]
 OUTCOMES = {
     "KER-1-a": [
         ({"plain": 5 + 0.1 * WIGGLE, "support": 4.0}, "holds"),
@@ -71,22 +76,14 @@ OUTCOMES = {
         ({"share M": 10 + WIGGLE, "share Euclid": 20.0}, "fails"),
         ({"share M": 20 + WIGGLE, "share Euclid": 20.0}, "unclear"),
     ],
-    "KER-4-b": [
-        ({"last": 6 + 0.1 * WIGGLE, "first": 5.0}, "holds"),
-        ({"last": 4 + 0.1 * WIGGLE, "first": 5.0}, "fails"),
-        ({"last": 5 + WIGGLE, "first": 5.0}, "unclear"),
-    ],
+    "KER-4-b": ERRORS_RISE,
     "KER-6-a": [
         ({"gain 2": 15 + WIGGLE, "gain 6": 2.0, "gain 10": -10.0}, "holds"),
         ({"gain 2": 15 + WIGGLE, "gain 6": 20.0, "gain 10": -10.0}, "fails"),
         ({"gain 2": 15 + WIGGLE, "gain 6": 2.0, "gain 10": 5.0}, "fails"),
         ({"gain 2": 2 + WIGGLE, "gain 6": 2.0, "gain 10": -10.0}, "unclear"),
     ],
-    "KER-6-b": [
-        ({"last": 6 + 0.1 * WIGGLE, "first": 5.0}, "holds"),
-        ({"last": 4 + 0.1 * WIGGLE, "first": 5.0}, "fails"),
-        ({"last": 5 + WIGGLE, "first": 5.0}, "unclear"),
-    ],
+    "KER-6-b": ERRORS_RISE,
     "KER-6-c": [
         ({"cropped": 6 + 0.1 * WIGGLE, "first": 5.0}, "holds"),
         ({"cropped": 4 + 0.1 * WIGGLE, "first": 5.0}, "fails"),

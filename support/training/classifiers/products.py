@@ -104,8 +104,8 @@ def probe(
     weight = torch.randn(pixels, 512, generator=torch.Generator().manual_seed(0)).to(device)
     names = ["default"]
     if precision == "fp32" and device.type == "cpu":
-        own = hidden % 32 == 0 and pixels <= sparse.MOST  # both are written for so many columns
-        names = [name for name in ROUTINES if name not in OWN or (own and OWN[name].load())]
+        fits = {"amx": hidden % amx.SIDE == 0, "sparse": hidden % sparse.SIDE == 0 and pixels <= sparse.MOST}
+        names = [name for name in ROUTINES if name not in OWN or (fits[name] and OWN[name].load())]
     found = {}
     for name in names:
         products = Products(precision, name)

@@ -21,7 +21,7 @@ from support.training.classifiers.compiled import library, scratch
 SOURCE = Path(__file__).with_suffix(".c")
 SIDE = 32  # the number of columns of a product is a multiple of this
 TEAM = 6  # rows that are computed together
-MOST = 4096  # pixels: teams are found from a table of all pairs of rows, and an index has 16 bits
+MOST = 4096  # pixels for which it is worth while: teams are found from a table of all pairs of rows
 
 
 class Teams(NamedTuple):
@@ -65,8 +65,8 @@ def operand(images: Tensor) -> Operand:
     """The operand of both products, from bytes (n, K). Raises ValueError for other numbers, and for too many."""
     if images.dtype != torch.uint8:
         raise ValueError(f"wanted bytes, got {images.dtype}")
-    if images.shape[1] > MOST:
-        raise ValueError(f"wanted at most {MOST:,} pixels, got {images.shape[1]:,}")
+    if max(images.shape) > 2**16:  # an index has 16 bits
+        raise ValueError(f"wanted at most {2**16:,} images and pixels, got {tuple(images.shape)}")
     return Operand(images)
 
 
