@@ -96,8 +96,8 @@ def shapes() -> None:
         name="fig-shapes",
         title="Most layers are most sensitive on the way from one class to the other, whatever the classes' shape.",
         caption=f"Two toys with two long classes, and {len(starts)} networks of each after training. Each draws a "
-        "line in the direction in which it is most sensitive; the longer, the clearer. A metric that fits a long class "
-        "is most sensitive across it (dashed). (300 points, 32 ReLUs, 400 steps of Adam)",
+        "line in the direction in which it is most sensitive; the longer, the clearer. A metric that fits a long "
+        "class is most sensitive across it (dashed). (300 points, 32 ReLUs, 400 steps of Adam)",
         alt="Two panels with two long grey ellipses each, and a dashed line across each of them. Where the "
         "ellipses lie end to end, thin lines point mostly along them; where they lie side by side, across them.",
     )
