@@ -239,9 +239,10 @@ def _claims(options):
 
 
 def _numbers(options):
-    from book import chapters  # noqa: F401  it knows claims and numbers
+    from book import chapters
     from book.claims import numbers
 
+    chapters.keep_numbers()
     name = options.chapter and _chapter(options.chapter)
     pages = [page for page in numbers.pages() if name in (None, page.stem)]
     for page in pages:

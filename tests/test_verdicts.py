@@ -1,7 +1,10 @@
 """The logic of verdicts, and judging with rules and evidence that are made up."""
 
 import math
+import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +13,7 @@ import pytest
 import torch
 from scipy import stats
 
-from book.claims import cards, ledger, verdicts
+from book.claims import cards, ledger, numbers, verdicts
 from book.claims import judge as judging
 from book.claims.findings import ESTIMATES, Finding, finding
 from book.claims.judge import after_holm, joined, judge
@@ -272,10 +275,10 @@ def test_arms_that_agree_need_no_correction():
 def test_a_premise_that_fails_makes_void_and_one_that_is_open_leaves_open():
     rows = arm("raw", HOLDS).table
     states = {}
-    for numbers in (HOLDS, FAILS, UNCLEAR):
-        premise = replace(line(), values=lambda t, x=numbers: np.tile(x, (len(t), 1)), absent="no gap")
+    for units in (HOLDS, FAILS, UNCLEAR):
+        premise = replace(line(), values=lambda t, x=units: np.tile(x, (len(t), 1)), absent="no gap")
         found = judging.judged((line(only_if=(premise,)),), rows)
-        states[numbers] = found.state
+        states[units] = found.state
         assert found.state == "holds" or "12" in found.text or found.text.startswith("no gap: 2")
     assert states == {HOLDS: "holds", FAILS: "void", UNCLEAR: "unclear"}
 
@@ -429,6 +432,55 @@ def test_rows_are_kept_until_a_record_or_the_package_changes(tmp_path, monkeypat
     assert rows() == [{"id": 6}] == rows()
     monkeypatch.setattr(kept.files, "content_of", lambda *_: pytest.fail("it was read again"))
     assert rows() == [{"id": 6}]
+
+
+def test_numbers_are_kept_until_any_code_changes(tmp_path, monkeypatch):
+    """They may come from what only shows the rows, for which no rule is judged again."""
+    package, made = tmp_path / "book", []
+    picture = package / "chapters" / "kernels" / "pictures.py"
+    picture.parent.mkdir(parents=True)
+    picture.write_text("x = 1")
+    monkeypatch.setattr(paths, "COMMITTED", tmp_path / "records")
+    monkeypatch.setattr(kept, "PACKAGES", (package,))
+    monkeypatch.setattr(kept, "FOLDER", tmp_path / "ledger")
+    rows = kept._path()
+
+    def measure():
+        made.append(1)
+        return {"11_kernels": {"toy-before": [21.0, None, None, len(made)]}}
+
+    assert kept.numbers() == {} and not made  # nobody waits for all numbers who asks for one
+    assert kept.numbers(measure) == kept.numbers() == {"11_kernels": {"toy-before": [21.0, None, None, 1]}}
+    picture.write_text("x = 22")
+    assert kept.numbers() == {} and kept._path() == rows
+    assert kept.numbers(measure) == kept.numbers(measure) and len(made) == 2
+
+
+def test_a_number_that_is_kept_is_not_measured_again():
+    kept_one, other = (numbers.Number(name, lambda _: pytest.fail("it was measured")) for name in ("a", "b"))
+    before = numbers._numbers, numbers._tables, numbers._kept
+    try:
+        numbers.read_from(dict, dict, lambda: {kept_one: [21.0, None, None, 3]})
+        assert str(numbers.of_number(kept_one, "11")) == "21, n = 3"
+        with pytest.raises(pytest.fail.Exception):
+            numbers.of_number(other, "11")
+    finally:
+        numbers.read_from(*before)
+
+
+def test_chapters_side_by_side_keep_their_order_and_a_script_needs_no_guard(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from book import chapters\n"
+        "found = chapters._side_by_side(str.upper)\n"
+        "assert found == [name.upper() for name in chapters.rooms()]\n"
+        "print(len(found))\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(paths.HERE)}
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=paths.HERE, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0 and "11" in done.stdout.split() and not done.stderr, done.stderr
 
 
 # -- cards --------------------------------------------------------------------------------------------------------

@@ -6,13 +6,17 @@ modules `settings` (a class `Settings`), `claims` (`CLAIMS`), `study` (`STUDIES`
 """
 
 import json
+import multiprocessing
 import pkgutil
-from collections.abc import Collection, Iterable
-from functools import cache
+import signal
+from collections.abc import Callable, Collection, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, lru_cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from book.claims import numbers as linked
 from book.claims.numbers import Number
@@ -140,26 +144,73 @@ def ledger(
         return [
             row for row in kept.rows() if notebook in (None, row["chapter"]) and (ids is None or row["id"] in ids)
         ]
-    from book.claims.judge import judge
+    from book.records.store import Store
+
+    frames = _frames(Store() if records is None else records)
+    return [row for name in claims() if notebook in (None, name) for row in _judged(name, frames, ids)]
+
+
+def _frames(records: Iterable):
     from book.measures.tables import Tables
     from book.records.store import Store
 
-    records = Store() if records is None else records
-    frames = Tables(list(records), studies(), records.roots[0] if isinstance(records, Store) else None)
-    asked = {name: several for name, several in claims().items() if notebook in (None, name)}
-    return [
-        judge(claim, frames, name)
-        for name, several in asked.items()
-        for claim in several
-        if ids is None or claim.id in ids
-    ]
+    return Tables(list(records), studies(), records.roots[0] if isinstance(records, Store) else None)
+
+
+def _judged(notebook: str, frames, ids: Collection[str] | None = None) -> list[dict]:
+    from book.claims.judge import judge
+
+    return [judge(claim, frames, notebook) for claim in claims()[notebook] if ids is None or claim.id in ids]
+
+
+def keep_numbers() -> None:
+    """Measures the numbers of all texts, if none are kept, so that whoever asks for one later need not."""
+    kept.numbers(lambda: dict(_side_by_side(_numbers_of)))
+
+
+def _numbers_of(notebook: str) -> tuple[str, dict[str, list]]:
+    return notebook, {name: linked.measured(number, tables()) for name, number in numbers(notebook).items()}
+
+
+def _kept_numbers() -> dict[Number, list]:
+    every = kept.numbers()
+    return {numbers(notebook)[name]: found for notebook, several in every.items() for name, found in several.items()}
 
 
 def _judge(folder: Path) -> list[dict]:
+    return [row for rows in _side_by_side(partial(_rows_of, folder)) for row in rows]
+
+
+def _rows_of(folder: Path, notebook: str) -> list[dict]:
+    return _judged(notebook, _frames_of(folder, kept.digest(folder)))
+
+
+@lru_cache(1)
+def _frames_of(folder: Path, _state: str):
     from book.records.store import Store
 
-    return ledger(Store(folder))
+    return _frames(Store(folder))
+
+
+def _side_by_side(function: Callable[[str], Any]) -> list:
+    """function(notebook) for every chapter, in order, in as many processes as there are cores."""
+    from support.training.machine import cores
+
+    # a script without a guard runs again in each process that it starts, which then starts none
+    if cores() == 1 or multiprocessing.current_process().name != "MainProcess":
+        return [function(notebook) for notebook in rooms()]
+    fresh = multiprocessing.get_context("spawn")  # a copy of this process would have locked threads
+    with ProcessPoolExecutor(min(cores(), len(rooms())), fresh, _begin) as pool:
+        return list(pool.map(function, rooms()))
+
+
+def _begin() -> None:
+    """Of a process: one thread, and Ctrl-C ends it without a word."""
+    import torch
+
+    torch.set_num_threads(1)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 kept.judge_by(_judge)
-linked.read_from(numbers, tables)
+linked.read_from(numbers, tables, _kept_numbers)

@@ -103,12 +103,16 @@ class Link(NamedTuple):
 # The chapters stand above the claims and say where numbers and tables are, as they do for the judge of `kept`.
 _numbers: Callable[[str], dict[str, Number]] = lambda notebook: {}  # noqa: E731
 _tables: Callable[[], Any] = dict
+_kept: Callable[[], dict[Number, list]] = dict
 
 
-def read_from(numbers: Callable[[str], dict[str, Number]], tables: Callable[[], Any]) -> None:
-    """Sets the functions that give the NUMBERS of a chapter, and the tables; `book.chapters` calls it."""
-    global _numbers, _tables
-    _numbers, _tables = numbers, tables
+def read_from(
+    numbers: Callable[[str], dict[str, Number]], tables: Callable[[], Any], kept: Callable[[], dict[Number, list]]
+) -> None:
+    """Sets the functions that give the NUMBERS of a chapter, the tables, and what was `measured` before;
+    `book.chapters` calls it."""
+    global _numbers, _tables, _kept
+    _numbers, _tables, _kept = numbers, tables, kept
 
 
 # -- what the records say -----------------------------------------------------------------------------------------
@@ -197,12 +201,20 @@ def of_number(number: Number, chapter: str) -> Fact:
 
 
 @cache
-def _measured(number: Number) -> tuple[float | None, float | None, float | None, int | None]:
-    """Value, ends of its interval, and units; None for what is not known."""
-    found = number.value(_tables())
+def _measured(number: Number) -> list:
+    return _before(_kept).get(number) or measured(number, _tables())
+
+
+@cache
+def _before(read: Callable[[], dict[Number, list]]) -> dict[Number, list]:
+    return read()
+
+
+def measured(number: Number, tables: Any) -> list:
+    """Value, ends of its interval, and units of a number; None for what is not known."""
+    found = number.value(tables)
     several = getattr(found, "value", found), *(getattr(found, end, None) for end in ("low", "high"))
-    value, low, high = (float(x) if x is not None and math.isfinite(x) else None for x in several)
-    return value, low, high, getattr(found, "n", None)
+    return [*(float(x) if x is not None and math.isfinite(x) else None for x in several), getattr(found, "n", None)]
 
 
 def _in_words(found: Fact) -> str:

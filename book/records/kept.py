@@ -1,4 +1,7 @@
-"""The rows of the committed records, kept on disk until a record or the package changes; light to import."""
+"""What follows from the committed records, kept on disk until a record or the package changes; light to import.
+
+These are the rows of the ledger, and the numbers of the text that are no arms of claims.
+"""
 
 import contextlib
 import hashlib
@@ -8,6 +11,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from book.records import files, paths
 
@@ -39,35 +43,55 @@ def _path() -> Path:
 def rows() -> list[dict]:
     """The rows of the committed records: read from disk if records and package are unchanged, else judged now."""
     path = _path()
-    with contextlib.suppress(OSError, ValueError, KeyError, files.RecordError):  # it was edited, or there is none
-        return _read(*files.stamped(path))
-    if _judge is None:
-        raise RuntimeError("nothing knows the claims yet: import book.chapters first")
-    found = _judge(paths.COMMITTED)
-    with contextlib.suppress(OSError):  # a folder that cannot be written costs time, no result
+    if (found := _found(path)) is None:
+        if _judge is None:
+            raise RuntimeError("nothing knows the claims yet: import book.chapters first")
+        found = _judge(paths.COMMITTED)
         _write(path, found)
     return found
 
 
-@lru_cache(1)  # a page asks for dozens of claims
-def _read(path: Path, *_stamp: int) -> list[dict]:
-    return files.content_of(path.read_text(encoding="utf-8"), str(path))["rows"]
+def numbers(measure: Callable[[], dict] | None = None) -> dict[str, dict[str, list]]:
+    """notebook -> name -> value, low, high and n of the numbers of the text; {} where they are not kept.
+
+    measure: then finds them now. They belong to all code, because they may come from what shows the rows.
+    """
+    path = FOLDER.parent / "numbers" / f"{digest(paths.COMMITTED, *PACKAGES, every=True)}.json"
+    found = _found(path)
+    if found is None and measure:
+        found = measure()
+        _write(path, found)
+    return found or {}
 
 
-def digest(records: Path, *packages: Path) -> str:
-    """Of everything that rows follow from: names and contents of files, names of chapters, versions of libraries."""
+def _found(path: Path) -> Any:
+    """What the file holds; None if it was edited, or there is none."""
+    with contextlib.suppress(OSError, ValueError, KeyError, files.RecordError):
+        return _read(*files.stamped(path))
+
+
+@lru_cache(2)  # a page asks for dozens of claims
+def _read(path: Path, *_stamp: int) -> Any:
+    return files.content_of(path.read_text(encoding="utf-8"), str(path))["found"]
+
+
+def digest(records: Path, *packages: Path, every: bool = False) -> str:
+    """Of everything that rows follow from: names and contents of files, names of chapters, versions of libraries.
+
+    every: also of the code that only shows the rows.
+    """
     endings = [(records, (".json", ".npz", ".gz")), *((package, (".json", *files.CODE)) for package in packages)]
     read = [
         (root, *files.stamped(path))
         for root, suffixes in endings
         for path in sorted(root.rglob("*"))
         if path.suffix in suffixes and path.is_file()
-        if not (root.name == "book" and SHOWING.match(path.relative_to(root).as_posix()))
+        if every or not (root.name == "book" and SHOWING.match(path.relative_to(root).as_posix()))
     ]
     return _digest(tuple(read), tuple(paths.notebooks()))
 
 
-@lru_cache(1)  # a chapter asks for hundreds of claims, and 20 MB are read for each digest
+@lru_cache(2)  # a chapter asks for hundreds of claims, and 20 MB are read for each digest
 def _digest(read: tuple[tuple[Path, Path, int, int, int], ...], notebooks: tuple[str, ...]) -> str:
     total = hashlib.blake2b(digest_size=16)
     total.update("\n".join(notebooks).encode())
@@ -78,11 +102,15 @@ def _digest(read: tuple[tuple[Path, Path, int, int, int], ...], notebooks: tuple
     return total.hexdigest()
 
 
-def _write(path: Path, found: list[dict]) -> None:
-    """In one step, so that a reader never sees half a file; older entries are removed."""
-    paths.own(path.parent.parent)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    files.atomically(path, json.dumps(files.signed({"rows": found}), allow_nan=False))
-    for other in path.parent.glob("*.json"):
-        if other != path and re.fullmatch("[0-9a-f]{32}", other.stem):  # the cache may be a folder of the user's
-            other.unlink(missing_ok=True)
+def _write(path: Path, found: list | dict) -> None:
+    """In one step, so that a reader never sees half a file; older entries are removed.
+
+    A folder that cannot be written costs time, no result.
+    """
+    with contextlib.suppress(OSError):
+        paths.own(path.parent.parent)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.atomically(path, json.dumps(files.signed({"found": found}), allow_nan=False))
+        for other in path.parent.glob("*.json"):
+            if other != path and re.fullmatch("[0-9a-f]{32}", other.stem):  # the cache may be a folder of the user's
+                other.unlink(missing_ok=True)
