@@ -204,27 +204,23 @@ def test_failing_runs_are_drawn_as_shares_for_each_network_and_scaling():
 
 def test_leads_stand_above_their_step_size_with_mean_and_interval():
     rows = [
-        (size, s, seed, (-10 if size == 10 else 50) + seed, size / 20 + seed, 3.0)
+        (size, s, seed, (-10 if size == 10 else 50) + seed, size / 20 + seed + 2 * (s == "raw"), 3.0)
         for size in (10, 1000)
         for s in ("raw", "standardised")
         for seed in range(3)
     ]
     leads = pd.DataFrame(rows, columns=["size", "scaling", "seed", "lead", "ReLU2", "ReLU2-Neg"])
     ax, lost = dying.sign_turns_figure(leads, {"raw": 2476.8, "standardised": 0.2491}).axes
-    assert [text.get_text() for text in ax.texts[2:]] == [
-        "\u2190 the paper,\nstandardised: 0.25",
-        "the paper,\nraw: 2,477 \u2192",
-    ]
+    words = [text.get_text() for text in ax.texts]
+    assert words[0] == "● raw pixels\n○ standardised pixels"
+    assert words[-2:] == ["the paper,\nstandardised: 0.25", "the paper,\nraw: 2,477"]
+    bars = [line.get_xydata() for line in ax.lines if len(line.get_xdata()) == 2 and len(set(line.get_xdata())) == 1]
+    assert [bar[0, 0] for bar in bars[4:]] == [2476.8, 0.2491]  # dashed
     assert sorted(y for _, y in points(ax, ".")) == sorted(float(row[3]) for row in rows)
-    assert [line.get_label() for line in ax.lines if line.get_marker() == "^"] == [
-        "raw inputs",
-        "standardised inputs",
-    ]
-    means = points(ax, "^")
+    means = points(ax, "o")
     assert {y for _, y in means} == {-9.0, 51.0}
-    assert {y for _, y in points(lost, "s")} == {1.5, 51.0} and {y for _, y in points(lost, "^")} == {3.0}
-    assert {int(round(x)) for x, _ in means} == {1, 3}
+    assert points(lost, "s") == {(10, 2.5), (1000, 52.0)} and points(lost, "^") == {(10, 3.0), (1000, 3.0)}
+    assert {int(round(np.log10(x))) for x, _ in means} == {1, 3}
     half = 4.303 / 3**0.5  # Student's 97.5% point with two degrees of freedom; the SD is 1
-    bars = [line.get_ydata() for line in ax.lines if len(line.get_xdata()) == 2 and len(set(line.get_xdata())) == 1]
-    np.testing.assert_allclose(bars[0], [-9 - half, -9 + half], atol=1e-3)
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["10", "1,000"]
+    np.testing.assert_allclose(bars[0][:, 1], [-9 - half, -9 + half], atol=1e-3)
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "10", "1,000"]

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.legend_handler import HandlerTuple
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
@@ -21,56 +21,53 @@ from support.networks.architectures import SIX
 def sign_turns_figure(leads: pd.DataFrame, published: Mapping[str, float]) -> Figure:
     """The lead of ReLU2-Neg over ReLU2 against the step size, and the outputs that each of the two has lost.
 
-    leads: `law.leads`; every pair of networks, mean and 95% interval. Filled: raw inputs, hollow: standardised ones.
-    published: the step size of the published rate by scaling, for the margins.
+    leads: `law.leads`. Left, every pair of networks, and the mean of each input scaling with its 95% interval;
+    hollow: standardised inputs. Right, means over seeds; the value of a seed is the mean of its two scalings.
+    published: the step size of the published rate by scaling, dashed.
     """
-    fig, (left, right) = subplots(1, 2, height=3.4, width_ratios=(1.7, 1))
-    sizes = sorted(leads["size"].unique())
-    for shift, hollow, (scaling, pairs) in zip((-0.1, 0.1), (False, True), by_scaling(leads), strict=True):
-        for ax, column, network in (
-            (left, "lead", "ReLU2-Neg"),
-            (right, "ReLU2", "ReLU2"),
-            (right, "ReLU2-Neg", "ReLU2-Neg"),
-        ):
-            look = style(network) | {"markersize": 9, "linestyle": "none"}
-            if hollow:
-                look["markerfacecolor"] = "white"
-            of_size = [pairs.loc[pairs["size"] == size, column] for size in sizes]
-            at = np.log10(sizes) + shift + (0.06 if ax is right and network == "ReLU2-Neg" else 0)
-            for x, values in zip(at, of_size, strict=True):
-                if ax is left:
-                    spread = 0.09 * (jitter(len(values)) - 0.5)
-                    ax.plot(x + spread, np.sort(values), ".", color=GREY, markersize=4, alpha=0.6)
-                mean = mean_interval(values)
-                ax.plot([x, x], [mean.low, mean.high], color=look["color"], linewidth=3)
-            # in the legend the marks of both networks stand side by side; those on the left are the same again
-            label = "" if ax is right and network == "ReLU2-Neg" else f"{scaling} inputs"
-            ax.plot(at, [values.mean() for values in of_size], label=label, **look)
+    fig, (left, right) = subplots(1, 2, height=3.4, width_ratios=(1.35, 1), sharex=True)
+    sizes, words = sorted(leads["size"].unique()), []
+    for shift, face, (scaling, pairs) in zip((0.75, 1.33), ("black", "white"), by_scaling(leads), strict=True):
+        for size, values in pairs.groupby("size")["lead"]:
+            spread = 10 ** (0.14 * (jitter(len(values)) - 0.5))
+            left.plot(size * shift * spread, np.sort(values), ".", color=GREY, markersize=4, alpha=0.6)
+        look = {"color": "black", "linestyle": "none", "marker": "o", "markerfacecolor": face, "markersize": 6}
+        _means(left, pairs.groupby("size")["lead"], shift, look)
+        words.append(f"{'●' if face == 'black' else '○'} {scaling} pixels")
     left.axhline(0, color="black", linewidth=0.8)
-    for height, words in ((0.97, "distances lead"), (0.18, "amounts lead")):
-        left.text(
-            0.01, height, words, transform=left.transAxes, va="top" if height > 0.5 else "bottom", style="italic"
-        )
-    beyond = (
-        (0.01, "left", f"\u2190 the paper,\nstandardised: {published['standardised']:.2f}"),
-        (0.99, "right", f"the paper,\nraw: {published['raw']:,.0f} \u2192"),
-    )
-    for x, side, words in beyond:
-        left.text(x, 0.03, words, transform=left.transAxes, ha=side, fontsize=9, color="#555555")
-    right.text(0.7, 0.86, "amounts\n(ReLU2)", transform=right.transAxes, ha="right", va="center")
-    right.text(0.98, 0.22, "distances\n(ReLU2-Neg)", transform=right.transAxes, ha="right", va="center")
+    left.text(0.32, 58, "\n".join(words), va="center", fontsize=9)
+    for height, side in ((93, "distances lead"), (-82, "amounts lead")):
+        left.text(0.32, height, side, va="center", style="italic")
+    both = leads.groupby(["size", "seed"])[["ReLU2", "ReLU2-Neg"]].mean()
+    for name, label, place in (
+        ("ReLU2", "amounts\n(ReLU2)", (420, 66)),
+        ("ReLU2-Neg", "distances\n(ReLU2-Neg)", (60, 21)),
+    ):
+        _means(right, both[name].groupby("size"), 1, style(name) | {"markersize": 7})
+        right.text(*place, label, color=HUES["relu"], ha="right", va="center")
     for ax in (left, right):
-        ax.set_xticks(np.log10(sizes), [f"{size:,}" for size in sizes])
-        ax.set(xlabel="step size of the first layer")
+        for size in published.values():
+            ax.axvline(size, color="#555555", linewidth=0.9, linestyle="--")
+        ax.set(xscale="log", xlim=(0.12, 6000), xlabel="step size of the first layer")
+        ax.set_xticks([1, *sizes], ["1", *(f"{size:,}" for size in sizes)])
+        ax.minorticks_off()
         ax.grid(axis="x", visible=False)
-    left.set(title="The lead", ylabel="lead of distances (points)", ylim=(-125, 100))
+    raw, standardised = published["raw"], published["standardised"]
+    look = {"va": "center", "fontsize": 9, "color": "#555555"}
+    left.text(1.25 * standardised, -111, f"the paper,\nstandardised: {standardised:.2f}", **look)
+    left.text(raw / 1.25, -111, f"the paper,\nraw: {raw:,.0f}", ha="right", **look)
+    left.set(title="The lead", ylabel="lead of distances (points)", ylim=(-130, 105))
     left.set_yticks(range(-100, 101, 50))
     right.set(title="Why: lost outputs", ylabel="lost outputs (%)", ylim=(-5, 105))
-    drawn, names = (*left.lines, *right.lines), ["raw inputs", "standardised inputs"]
-    marks: list[Any] = [tuple(line for line in drawn if line.get_label() == name) for name in names]
-    several = {tuple: HandlerTuple(ndivide=None)}
-    fig.legend(marks, names, handler_map=several, loc="outside lower center", ncols=2)
     return fig
+
+
+def _means(ax: Axes, by_size: Any, shift: float, look: dict) -> None:
+    """Draws the mean of the values at each step size with its 95% interval, at `shift` times the step size."""
+    means = {size * shift: mean_interval(values) for size, values in by_size}
+    for x, mean in means.items():
+        ax.plot([x, x], [mean.low, mean.high], color=look["color"], linewidth=2)
+    ax.plot([*means], [mean.value for mean in means.values()], **look)
 
 
 def gaps_figure(table: pd.DataFrame):
