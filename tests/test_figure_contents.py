@@ -59,16 +59,19 @@ def test_every_run_stands_at_its_accuracy_and_the_mean_below():
 def test_rows_say_what_outputs_mean_and_crosses_mark_lost_outputs():
     runs = made(accuracies(ReLU=[90, 92], ReLU2=[90, 30], **{"ReLU2-Neg": [80, 90]}))
     runs.loc[runs["accuracy"] == 30, "inactive"] = 60.0
-    (ax,) = one.meanings_figure(runs).axes
+    sketch, ax = one.meanings_figure(runs).axes
     assert {x for x, _ in points(ax, "x")} == {30} and [y for _, y in points(ax, "x")] == [pytest.approx(1, abs=0.3)]
     in_row = {row: sorted(x for x, y in points(ax, "o") if abs(y - row) < 0.5) for row in range(3)}
     assert in_row == {0: [90, 92], 1: [30, 90], 2: [80, 90]}
-    assert [label.get_text() for label in ax.get_yticklabels()] == [
+    assert [label.get_text() for label in sketch.get_yticklabels()] == [
         "any number\n(ReLU)",
         "amounts\n(ReLU2)",
         "distances\n(ReLU2-Neg)",
     ]
-    assert [text.get_text() for text in ax.texts] == ["91%", "60%", "85%"]
+    assert [text.get_text() for text in ax.texts] == ["91%\n0 failed", "60%\n1 failed", "85%\n1 failed"]
+    bars = [round(bar.get_height() / -0.4, 2) for bar in sketch.patches]  # ten outputs for each row
+    assert bars[3] == max(bars[:10]) and bars[13] == max(bars[10:20]) and min(bars[10:20]) == 0
+    assert bars[23] == 0 and sorted(bars[20:])[-2] < 0
 
 
 def test_curves_of_networks_that_differ_in_the_activation_share_a_panel():

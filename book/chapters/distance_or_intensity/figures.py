@@ -7,6 +7,7 @@ import pandas as pd
 
 from book import chapters
 from book.chapters.distance_or_intensity import pictures
+from book.chapters.distance_or_intensity.tables import BEHIND
 from book.figures.figures import show
 from book.measures.classifiers import frames, shared
 from book.measures.classifiers.study import Plan
@@ -31,12 +32,15 @@ def accuracy() -> None:
         pictures.meanings_figure(runs[runs["architecture"].isin(pictures.MEANINGS)]),
         name="fig-accuracy-relu",
         title="Amounts often fail on raw bytes, distances on standardised pixels. Most that fail have lost outputs.",
-        caption="Each mark is one network. Cross: one or more of its ten outputs are 0 on over 99% of the test "
-        f"images. ({about()})",
-        alt="Two panels of marks in three rows. On raw bytes the networks of any number and of distances lie near "
-        "91 percent, but for one at 78. Those of amounts spread from 10 to 73, and all have a cross. On standardised "
-        "pixels those of any number and of amounts lie near 89, but for six of amounts, five of which have a cross. "
-        "Those of distances spread from 10 to 89, and eight of the nine low ones have a cross.",
+        caption="Left, a sketch. Then each mark is one network. Cross: one or more of its ten outputs are 0 on over "
+        "99% of the test images. Beside each row: the mean, and how many networks failed, ending more than "
+        f"{BEHIND:g} points below the ReLU network of the same start. ({about()})",
+        alt="Three panels of three rows. First, a sketch of ten bars in each row. Where outputs are any numbers, or "
+        "amounts, that of the right digit is the highest. Where they are distances, it is 0, and the others lower. "
+        "Then marks. On raw bytes the networks of any number and of distances lie near 91 percent, but for one at "
+        "78. Those of amounts spread from 10 to 73, and all have a cross. On standardised pixels those of any number "
+        "and of amounts lie near 89, but for six of amounts, five of which have a cross. Those of distances spread "
+        "from 10 to 89, and eight of the nine low ones have a cross.",
     )
 
 

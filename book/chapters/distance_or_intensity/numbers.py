@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from book.chapters.distance_or_intensity.pictures import lost_classes
+from book.chapters.distance_or_intensity.tables import BEHIND, far_behind
 from book.claims.numbers import Number
 from book.claims.statistics import Estimate, mean_interval
 from book.measures.classifiers import frames
@@ -13,8 +14,6 @@ from book.measures.classifiers.shared import by_images
 from book.measures.tables import Tables
 from support.networks.architectures import SIX
 from support.training.classifiers.specs import DEAD
-
-BEHIND = 5.0  # points below the ReLU network of the same seed, from which on a network is called far behind
 
 
 def _runs(tables: Tables, scaling: str) -> dict[str, pd.DataFrame]:
@@ -43,9 +42,8 @@ def _off_the_line(tables: Tables) -> float:
 
 def _failing(tables: Tables) -> pd.DataFrame:
     """The ReLU2-Neg networks on standardised pixels that end far behind the ReLU network of their seed."""
-    runs = _runs(tables, "standardised")
-    gap = runs["ReLU"]["accuracy"].to_numpy() - runs["ReLU2-Neg"]["accuracy"].to_numpy()
-    return runs["ReLU2-Neg"][gap > BEHIND]
+    runs = frames.judged(tables, SIX)[1]
+    return far_behind(runs[runs["scaling"] == "standardised"], "ReLU2-Neg")
 
 
 NUMBERS = {

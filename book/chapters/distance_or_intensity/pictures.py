@@ -2,11 +2,14 @@
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from book.chapters.distance_or_intensity.tables import far_behind
 from book.claims.statistics import Estimate
 from book.figures import turns
 from book.figures.figures import (
+    HUES,
     PLATE,
     interval,
     jitter,
@@ -28,27 +31,57 @@ FINDINGS = {"raw": "raw bytes:\namounts collapse", "standardised": "standardised
 
 
 def meanings_figure(runs: pd.DataFrame) -> Figure:
-    """One panel an input scaling, one row for what outputs mean: every run's test accuracy, and their mean.
+    """Rows: what outputs mean. First a sketch of it; then for each input scaling every run's test accuracy and their
+    mean, in words with the number of runs that are `tables.far_behind`.
 
     runs: of the networks in MEANINGS. A cross marks a run with an inactive output.
     """
-    fig, several = panels(runs, 3.3)
-    for ax, of_scaling in several:
-        for row, of_network in enumerate(by_network(of_scaling).values()):
+    groups = [*by_scaling(runs)]
+    widths = (0.85, *[1] * len(groups))
+    fig, (sketch, *axes) = subplots(1, len(widths), height=3.4, width_ratios=widths, sharey=True)
+    _ten_outputs(sketch)
+    for ax, (scaling, of_scaling) in zip(axes, groups, strict=True):
+        for row, (name, of_network) in enumerate(by_network(of_scaling).items()):
             of_network = of_network.sort_values("accuracy")
             accuracy, lost = of_network["accuracy"].to_numpy(), (of_network["inactive"] > 0).to_numpy()
             height, mean = row + 0.4 * (jitter(len(accuracy)) - 0.5), accuracy.mean()
-            look = style(of_network["architecture"].iloc[0]) | {"linestyle": "none", "marker": "o", "alpha": 0.45}
+            look = style(name) | {"linestyle": "none", "marker": "o", "alpha": 0.45}
             one, lost_outputs, bar = ("one network", "one that lost outputs", "mean") if row == 0 else ("",) * 3
             ax.plot(accuracy, height, **look | {"markeredgewidth": 0, "markersize": 5, "label": one})
             ax.plot(accuracy[lost], height[lost], "x", color="black", markersize=5.5, zorder=3, label=lost_outputs)
             ax.plot([mean, mean], [row - 0.34, row + 0.34], color="black", label=bar)
-            ax.text(1.02, row, f"{mean:.0f}%", transform=ax.get_yaxis_transform(), va="center")
-        ax.set(title=FINDINGS[of_scaling["scaling"].iloc[0]], xlabel="test accuracy (%)", xlim=(0, 100))
-        name_rows(ax, [f"{meaning}\n({name})" for name, meaning in MEANINGS.items()])
-    several[0][0].set_ylabel("the outputs are")
-    legend_below(fig, several[0][0])
+            behind = len(far_behind(of_scaling, name))
+            words = f"{mean:.0f}%\n{behind} failed"
+            ax.text(1.04, row, words, transform=ax.get_yaxis_transform(), va="center", fontsize=9)
+        ax.set(title=FINDINGS[scaling], xlabel="test accuracy (%)", xlim=(0, 100), xticks=range(0, 101, 25))
+        ax.grid(axis="y", visible=False)
+    name_rows(sketch, [f"{meaning}\n({name})" for name, meaning in MEANINGS.items()])
+    legend_below(fig, axes[0])
     return fig
+
+
+def _ten_outputs(ax: Axes) -> None:
+    """A sketch: the outputs for an image of a 3, in a row for each of MEANINGS, all made from the same ten scores."""
+    scores = np.array([-0.5, 0.2, 0.35, 1.0, -0.25, 0.5, -0.6, 0.1, 0.4, -0.1])
+    rows = (  # outputs, how far below the middle of the row their 0 lies, which of them wins
+        (scores, 0.18, "largest wins"),
+        (1.1 * scores.clip(0), 0.28, "largest wins"),
+        (scores - scores.max(), -0.24, "0 wins"),
+    )
+    colours = ["#bbbbbb"] * len(scores)
+    colours[3] = HUES["relu"]
+    for row, (values, low, words) in enumerate(rows):
+        zero, top = row + low, row + low - 0.4 * values.max()
+        ax.bar(range(len(values)), -0.4 * values, 0.75, zero, color=colours)
+        ax.plot([-0.7, 9.7], [zero, zero], color="black", linewidth=0.8)
+        ax.text(-0.9, zero, "0", ha="right", va="center", fontsize=8)
+        ax.text(3.7, top + (0.06 if values.max() else -0.12), words, va="center", fontsize=8, color=HUES["relu"])
+    ax.plot(3, zero, "o", color=HUES["relu"])
+    ax.set(title="sketch: the ten\noutputs for a 3", xlabel="digit of the output", xlim=(-1.8, 10.4))
+    ax.set_xticks(range(10), range(10), fontsize=8)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.grid(visible=False)
 
 
 def networks_figure():

@@ -10,10 +10,12 @@ from pandas.io.formats.style import Styler
 
 from book.claims import statistics
 from book.claims.rules import printed
-from book.measures.classifiers.frames import by_scaling, seeds
+from book.measures.classifiers.frames import by_network, by_scaling, seeds
 from book.measures.classifiers.parts import recompute
 from book.measures.tables import wide
 from support.networks.architectures import SIX
+
+BEHIND = 5.0  # points below the ReLU network of the same seed, from which on a network is called far behind
 
 
 def beside_paper(runs: pd.DataFrame) -> pd.DataFrame:
@@ -115,3 +117,13 @@ def rounded_t_range(first, second, n: int) -> tuple[float, float]:
             arms = (first[0] + gap, first[1] + sd, n, second[0], second[1] + sd, n)
             ts.append(abs(statistics.from_summary(*arms).student_t))
     return min(ts), max(ts)
+
+
+def far_behind(runs: pd.DataFrame, network: str) -> pd.DataFrame:
+    """The runs of this network that end more than BEHIND points below the ReLU network of their seed.
+
+    runs: of one input scaling, both networks with the same seeds.
+    """
+    rows = by_network(runs)
+    gap = rows["ReLU"]["accuracy"].to_numpy() - rows[network]["accuracy"].to_numpy()
+    return rows[network][gap > BEHIND]
