@@ -412,7 +412,9 @@ def test_places_are_drawn_before_and_after_training():
 def test_all_hyperplanes_are_drawn_untrained_and_trained_with_the_share_that_is_near():
     of = by_network(runs_of((diagonal(3, 0.5), diagonal(-1.5, 5)), [80.0, 84.0]))["Abs2-Neg"]
     of.loc[of.index[0], "record"].arrays["moments"][-1, 1, 0, 0, 0] = 0.25  # one own class of twenty, in the end
-    (ax,) = pictures.untrained_and_trained_figure(of).axes
+    sketch, ax = pictures.untrained_and_trained_figure(of).axes
+    own, other = (circle.center[0] for circle in sketch.patches)
+    assert (own, other) == (1.5, 5)  # medians after training
     dots = [line.get_xydata()[::3] for line in ax.lines if len(line.get_xydata()) > 2]
     assert [sorted({*size}) for size, _ in (d.T for d in dots)] == [[3], [0.5], [0.25, 1.5], [5]]
     assert [len(d) for d in dots] == [20, 180, 20, 180]

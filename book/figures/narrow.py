@@ -37,14 +37,15 @@ def stack(fig: Figure) -> bool:
     order = sorted(cells.items())
     heights = [max(high[cell] for cell, _ in order[i : i + columns]) for i in range(0, len(order), columns)]
     each = WIDTH / columns if maps else fig.get_figheight() / rows
-    lines = 0  # of the names of rows in a panel
+    room = 0.0  # inches that the names of rows need, for each row of the grid
     grid = GridSpec(len(heights), columns, figure=fig, height_ratios=heights)
     firsts: dict[int, Axes] = {}  # of each row, the panel with its labels
     for number, ((_, row), several) in enumerate(order):
         for ax in several:
             ax.set_subplotspec(grid[divmod(number, columns)])
-            lines = max(lines, _label(ax, firsts.setdefault(row, ax), LINE // columns))
-    each = max(each, (lines and lines + 4) * LEADING)  # and four for the axis and the title
+            lines = _label(ax, firsts.setdefault(row, ax), LINE // columns)
+            room = max(room, (lines and lines + 4) * LEADING / high[order[number][0]])  # 4: the axis and the title
+    each = max(each, room)
     if maps:  # a map keeps its shape, so a long title would make it smaller
         each += LEADING * max(ax.get_title(loc).count("\n") for ax in panels for loc in ("left", "center"))
     fig.set_size_inches(WIDTH, sum(heights) * each + sum([_narrow(fig, legend) for legend in list(fig.legends)]))

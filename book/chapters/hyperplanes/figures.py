@@ -30,11 +30,13 @@ def distances() -> None:
         name="fig-nearest-not-near",
         title="Nearest is not near: on standardised pixels training moves other classes away, and brings the own "
         "class no nearer.",
-        caption="A dot is one hyperplane of Abs2-Neg, a network of distances, and one class. One SD "
-        "(standard deviation): how widely the images of that class scatter at right angles to the hyperplane. Near: "
-        "within one SD. "
-        f"({shared.about(plan, runs)})",
-        alt="Two panels with four rows of dots. Before training own and other classes spread alike, from zero to "
+        caption="Above, a sketch: a hyperplane edge-on, its class and another one at their median distances after "
+        "training, each with a circle of one SD. Below, a dot is one hyperplane of Abs2-Neg, a network of distances, "
+        "and one class. One SD (standard deviation): how widely the images of that class scatter at right angles to "
+        f"the hyperplane. Near: within one SD. ({shared.about(plan, runs)})",
+        alt="Two columns. On raw bytes a sketch of a line that cuts through the cloud of its class and is far from "
+        "another one; on standardised pixels the line passes beside most of it. Below, four rows of dots. Before "
+        "training own and other classes spread alike, from zero to "
         "three SDs or more. After training on raw bytes all own classes lie within one SD, and most others beyond "
         "two. On standardised pixels the others lie beyond the own classes, but most of these lie beyond one SD.",
     )

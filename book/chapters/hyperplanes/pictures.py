@@ -2,8 +2,11 @@
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Ellipse
 from matplotlib.ticker import NullLocator
+from scipy.special import ndtri
 
 from book.claims.statistics import mean_interval
 from book.figures.figures import (
@@ -31,16 +34,22 @@ FINDINGS = {"raw": "raw bytes:\nnear, and mostly nearest", "standardised": "stan
 
 
 def untrained_and_trained_figure(runs: pd.DataFrame) -> Figure:
-    """One panel an input scaling: how far each hyperplane of all runs is from its own class and from all others.
+    """One column an input scaling: a sketch of a trained hyperplane with two classes, and below it how far each
+    hyperplane of all runs is from its own class and from all others.
 
     Rows: before training and after it, own class and others; a dot is one class and one hyperplane, in SDs, without
-    sign. At the right the share within NEAR, which is shaded. runs: of one network.
+    sign. At the right the share within NEAR, which is shaded. In the sketch the classes lie at the medians of the
+    last two rows. runs: of one network.
     """
-    hue = style(runs["architecture"].iloc[0])["color"]
-    fig, several = panels(runs, 3.5)
-    for ax, of_scaling in several:
+    hue, groups = style(runs["architecture"].iloc[0])["color"], [*by_scaling(runs)]
+    fig, axes = subplots(2, len(groups), height=4.3, squeeze=False, sharex=True, sharey="row")
+    grid = fig.add_gridspec(4, len(groups))
+    for column, (scaling, of_scaling) in enumerate(groups):
+        sketch, ax = axes[:, column]
+        sketch.set_subplotspec(grid[0, column])
+        ax.set_subplotspec(grid[1:, column])
         ax.axvspan(0, NEAR, color="#bfe3d4", linewidth=0)
-        ax.text(NEAR / 2, -0.72, "near", ha="center", va="center", fontsize=9)
+        ax.text(NEAR / 2, -0.72, "near", ha="center", va="center", fontsize=8)
         ax.axhline(1.5, color="black", linewidth=0.8)
         z = [own_and_others(np.abs(class_distances(moments(of_scaling, step)))) for step in (0, None)]
         for row, size in enumerate(np.sort(each.ravel()) for pair in z for each in pair):
@@ -53,11 +62,33 @@ def untrained_and_trained_figure(runs: pd.DataFrame) -> Figure:
             )  # snapped, some vanish
             near = f"{100 * (size < NEAR).mean():.0f}% near"
             ax.text(1.02, row, near, color=words, va="center", fontsize=9, transform=ax.get_yaxis_transform())
-        ax.set(title=FINDINGS[of_scaling["scaling"].iloc[0]], xlabel="distance to the hyperplane\n(SDs of the class)")
+        ax.set(xlabel="distance to the hyperplane\n(SDs of the class)")
+        ax.spines["left"].set_position(("data", 0))
         name_rows(ax, [f"{when} training:\nown class" if own else "other classes"
                        for when in ("before", "after") for own in (True, False)], above=1)  # fmt: skip
-    several[0][0].set(xlim=(0, None), xticks=range(7))  # of both panels
+        _sheet(sketch, *(float(np.median(each)) for each in z[1]), hue)
+        sketch.set_title(FINDINGS[scaling])
+    axes[1, 0].set(xlim=(-1.3, None), xticks=range(7))  # of both panels
+    for ax in axes[1]:
+        ax.spines["bottom"].set_bounds(0, ax.get_xlim()[1])
     return fig
+
+
+def _sheet(ax: Axes, own: float, other: float, hue: str) -> None:
+    """A sketch: a hyperplane seen edge-on, at 0, and two clouds this far from it, each with a circle of one SD."""
+    dots = np.stack([ndtri((np.arange(60) + 0.5) / 60), 0.4 * ndtri(0.02 + 0.96 * jitter(60))], 1)
+    ax.axvline(0, color="black", linewidth=2)
+    for centre, colour, words, left in ((own, hue, "its class", max(own - 0.7, 0.15)),
+                                        (other, "#777777", "another", other - 0.35)):  # fmt: skip
+        ax.plot(*(dots + (centre, 0)).T, ".", color=colour, markersize=3.5, alpha=0.6, markeredgewidth=0)
+        ax.add_patch(Ellipse((centre, 0), 2, 1.8, fill=False, edgecolor=colour, linewidth=1.3))
+        ax.plot(centre, 0, "o", color=colour)
+        ax.text(left, 1.2, words, color=colour, va="center", fontsize=9)
+    ax.plot([0, own], [0, 0], color=hue)
+    ax.text(-0.15, 1.2, "hyperplane", ha="right", va="center", fontsize=9)
+    ax.text(1.02, 0, "sketch", va="center", fontsize=9, color="#555555", transform=ax.get_yaxis_transform())
+    ax.set(ylim=(-1.2, 1.45))
+    ax.set_axis_off()
 
 
 def places_figure(runs: pd.DataFrame) -> Figure:
