@@ -125,7 +125,7 @@ def fake_film() -> dict:
     nats = np.stack([[[bump, bump], [3 * bump, bump]]] * 3)
     strips = np.linspace(0, 1, 2 * 5 * 16).reshape(2, 5, 4, 4)
     ends = (("a 7", "a 6"), ("a 6", "another 6"))
-    return film.turn([film.Film("with images", ends, nats, strips), film.Film("without", ends, -nats)])
+    return film.turn([film.Film("with images", ends, nats, strips, (0.4, 0.6)), film.Film("without", ends, -nats)])
 
 
 def ridge(x: torch.Tensor) -> torch.Tensor:
@@ -317,13 +317,14 @@ def test_the_films_of_the_front_page_are_of_the_first_and_the_last_step(monkeypa
     volume = np.zeros((3, 3, 5))
     volume[:, :, 2] = np.outer([0, 1, 2], [1, 2, 3])
     arrays = {"line_volume": volume, "corners": np.eye(4), "test_accuracy": np.array([10.0, 96.0]),
-              "spectrum": np.zeros((1, 2))}  # fmt: skip
+              "line_class": np.array([[[7, 7, 1, 6, 6]] * 3] * 3), "spectrum": np.zeros((1, 2))}  # fmt: skip
     run = SimpleNamespace(arrays=arrays)
     monkeypatch.setattr(front, "_runs", lambda study: [run, run])
     shown = front.mnist("volume-mnist")
     assert shown.nats.shape == (2, 2, 2, 5) and shown.name.endswith("(96% right)")
     assert shown.nats[0, :, :, 2].tolist() == [[0, 0], [1, 3]]  # before and after, lines 0 and 2
     assert shown.strips.shape == (2, front.FRAMES, 2, 2) and shown.strips.max() == 1
+    assert shown.change == (0.375, 0.625)  # from the last 7 to the first 6
 
 
 def test_a_film_tells_the_stretch_by_the_mean_of_the_nats_over_the_ends():
@@ -673,6 +674,19 @@ def test_what_to_do_comes_first_and_legends_name_the_marks(turned):
     first = page.locator("figure.turn > *").first
     assert first.evaluate("e => e.tagName") == "FIGCAPTION" and first.inner_text().startswith("Try it. Slide")
     assert page.locator(".turn-legend span").first.inner_text() == "alive"
+
+
+@pytest.mark.browser
+def test_a_film_names_its_curves_and_marks_where_trained_networks_change_the_class(turned):
+    page = turned("film")
+    drawn = seen(page)[1]
+    assert drawn.count("after training</text>") == drawn.count("before training</text>") == 1
+    assert "the class changes" in drawn and "turn-shade" in drawn
+    slide(page, "Training", "Home")
+    assert "the class changes" not in seen(page)[1]
+    slide(page, "Training", "End")
+    page.get_by_label("Networks").select_option("1")  # of which no place is known
+    assert "the class changes" not in seen(page)[1]
 
 
 @pytest.mark.browser

@@ -27,13 +27,14 @@ class Film(NamedTuple):
     name: for the menu. ends: what lies at the ends of each of the two lines, in words. nats: log-volume over the mean
     of the ends, in nats per direction, (networks, 2 for before and after training, 2 lines, T). strips: images
     along each line, (2, frames, side, side) in grey from 0 (white) to 1, or (2, frames, side, side, 3) in colour, or
-    None.
+    None. change: from where to where on the first line, in shares of it, trained networks change the class; or None.
     """
 
     name: str
     ends: tuple[tuple[str, str], tuple[str, str]]
     nats: np.ndarray
     strips: np.ndarray | None = None
+    change: tuple[float, float] | None = None
 
     @property
     def stretch(self) -> np.ndarray:
@@ -70,6 +71,8 @@ def still(film: Film) -> Figure:
             words, shift = f"{middle:+.0f}%".replace("-", "\N{MINUS SIGN}"), (0, 6 if row else -6)
             ax.annotate(words, (0.5, middle), shift, color=hue, textcoords="offset points", **look)
         ax.axhline(0, color="black", linewidth=0.6)
+        if film.change and k == 0:
+            ax.axvspan(*film.change, color="#e4e4e4", linewidth=2, zorder=0)  # with an edge, if it has no width
         ax.margins(y=0.12)
         ax.set_xticks((0, 0.5, 1), (first, "middle", last))
         for label, side in zip(ax.get_xticklabels(), ("left", "center", "right"), strict=True):
@@ -93,6 +96,7 @@ def turn(films: Sequence[Film]) -> dict:
                 "ends": film.ends,
                 "networks": len(film.nats),
                 "stretch": turns.rounded(film.stretch, 1),
+                "change": turns.rounded(film.change or [], 3),
                 "range": [10 * np.floor(film.stretch.min() / 10), 10 * np.ceil(film.stretch.max() / 10)],
                 "strips": [] if film.strips is None else [_picture(strip) for strip in film.strips],
             }

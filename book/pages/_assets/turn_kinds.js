@@ -468,7 +468,8 @@ kinds.volume = (data, frame) => {
 
 // ---- two filmstrips and the stretch along them
 // data: titles and, for each film, its ends in words, stretch (when x line x places, percent over the ends), its range,
-// and strips (addresses of pictures; none where no image may be shown); when: [words, words].
+// change (from where to where on the first line trained networks change the class; may be empty), and strips (addresses
+// of pictures; none where no image may be shown); when: [words, words].
 kinds.film = (data, frame) => {
   const film = frame.choice({ label: "Networks", options: data.films.map((f, i) => [i, f.name]), value: 0 });
   const when = frame.slider({ label: "Training", max: 1, value: 1, words: i => data.when[i] });
@@ -477,23 +478,37 @@ kinds.film = (data, frame) => {
     const f = data.films[film.value], now = when.value, t = place.value, strip = f.strips.length > 0;
     const [low, high] = f.range, first = Math.ceil(low / 20);
     const ticks = list(Math.floor(high / 20) - first + 1, i => [20 * (first + i), percent(20 * (first + i))]);
-    const at = two(width, w => (strip ? w / 9 + 18 : 0) + 170), curves = [at.first, at.second].map((room, k) => {
-      const high_ = strip ? room.width / 9 : 0, gap = strip ? 18 : 0;
-      return { picture: { ...room, height: high_ }, panel: panel({ ...room, top: room.top + high_ + gap,
-        height: room.height - high_ - gap }, { x: [0, 1], y: [low, high], yticks: k && width >= 560 ? [] : ticks,
-        xticks: [[0, f.ends[k][0], ""], [1, f.ends[k][1], "turn-end"]] }), title: data.titles[k] };
+    const gap = 32, top = high + 0.32 * (high - low); // room for words above the curves
+    const at = two(width, w => (strip ? w / 9 : 0) + gap + 190), curves = [at.first, at.second].map((room, k) => {
+      const images = strip ? room.width / 9 : 0;
+      return { picture: { ...room, height: images }, panel: panel({ ...room, top: room.top + images + gap,
+        height: room.height - images - gap }, { x: [0, 1], y: [low, top], yticks: k && width >= 560 ? [] : ticks,
+        xticks: [[0, f.ends[k][0], ""], [1, f.ends[k][1], "turn-end"]] }),
+        title: `${data.titles[k]}: ${f.ends[k].join(" to ")}` };
     });
     const value = (w, k) => { // between the recorded places
       const several = f.stretch[w][k], x = t * (several.length - 1), i = Math.min(Math.floor(x), several.length - 2);
       return several[i] + (x - i) * (several[i + 1] - several[i]);
     };
     const points = several => several.map((v, i) => [i / (several.length - 1), v]);
+    const [from, to] = f.change.length && now ? f.change : [NaN, NaN]; // an untrained network has no such place
+    const named = (p, w) => { // the name of a curve of the first line, at its highest or lowest place
+      const several = f.stretch[w][0], n = several.length - 1;
+      const inner = several.map((v, i) => 4 * Math.abs(i - n / 2) > n ? 0 : v); // not at an end
+      const i = inner.reduce((best, v, j) => Math.abs(v) > Math.abs(inner[best]) ? j : best, 0), y = p.Y(several[i]);
+      const below = several[i] < f.stretch[1 - w][0][i] && y + 24 < p.top + p.height;
+      return word(p.X(i / n), y + (below ? 19 : -9), data.when[w], "turn-mid");
+    };
     frame.show(width, at.height, curves.map(({ picture, panel: p, title }, k) => [
-      word(picture.left, picture.top - 8, `${title}: stretch, compared with both ends`, "turn-head"),
+      word(picture.left, picture.top - 8, title, "turn-head"),
       strip ? svg("image", { href: f.strips[k], x: picture.left, y: picture.top, width: picture.width,
         height: picture.height, preserveAspectRatio: "none" }) : [],
+      k ? [] : word(p.left + 4, p.top - 6, "stretched more than the ends by"),
+      k || !(to >= from) ? [] : [turn.box(p.X(from) - 1, p.top, p.X(to) - p.X(from) + 2, p.height, "turn-shade"),
+        word(p.X((from + to) / 2), p.top + 14, "the class changes", "turn-mid")],
       p.nodes, p.line([[0, 0], [1, 0]], "turn-axis"), p.line(points(f.stretch[1 - now][k]), "turn-guide"),
       p.line(points(f.stretch[now][k]), "turn-stroke"),
+      k ? [] : [named(p, 0), named(p, 1)],
       p.dot(t, value(now, k), 6, "turn-disc"),
       strip ? svg("rect", { class: "turn-knob", style: "fill: none", width: picture.width / 9, height: picture.height,
         x: picture.left + Math.round(8 * t) * picture.width / 9, y: picture.top }) : [],
