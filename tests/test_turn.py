@@ -327,6 +327,14 @@ def test_the_films_of_the_front_page_are_of_the_first_and_the_last_step(monkeypa
     assert shown.change == (0.375, 0.625)  # from the last 7 to the first 6
 
 
+def test_the_sketches_show_a_distance_that_falls_to_0_and_space_that_is_widest_at_the_boundary():
+    ruler, space = front.ideas_figure().axes
+    distance, amount = (line.get_xydata() for line in ruler.lines[:2])
+    assert distance[distance[:, 1].argmin()].tolist() == [0, 0] and amount[amount[:, 1].argmax(), 0] == 0
+    widths = np.diff([path.vertices[0, 0] for path in space.collections[0].get_paths()])
+    assert widths.argmax() == len(widths) // 2
+
+
 def test_a_film_tells_the_stretch_by_the_mean_of_the_nats_over_the_ends():
     volume = np.array([[1.0, 5.0, 3.0], [2.0, 2.0, 2.0]])
     np.testing.assert_allclose(film.over_ends(volume, 2), [[-0.5, 1.5, 0.5], [0, 0, 0]])

@@ -78,7 +78,7 @@ def _ten_outputs(ax: Axes) -> None:
         ax.text(3.7, top + (0.06 if values.max() else -0.12), words, va="center", fontsize=8, color=HUES["relu"])
     ax.plot(3, zero, "o", color=HUES["relu"])
     ax.set(title="sketch: the ten\noutputs for a 3", xlabel="digit of the output", xlim=(-1.8, 10.4))
-    ax.set_xticks(range(10), range(10), fontsize=8)
+    ax.set_xticks(range(10), [*"0123456789"], fontsize=8)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     ax.grid(visible=False)

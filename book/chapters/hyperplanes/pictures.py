@@ -66,7 +66,8 @@ def untrained_and_trained_figure(runs: pd.DataFrame) -> Figure:
         ax.spines["left"].set_position(("data", 0))
         name_rows(ax, [f"{when} training:\nown class" if own else "other classes"
                        for when in ("before", "after") for own in (True, False)], above=1)  # fmt: skip
-        _sheet(sketch, *(float(np.median(each)) for each in z[1]), hue)
+        own, others = z[1]
+        _sheet(sketch, float(np.median(own)), float(np.median(others)), hue)
         sketch.set_title(FINDINGS[scaling])
     axes[1, 0].set(xlim=(-1.3, None), xticks=range(7))  # of both panels
     for ax in axes[1]:
