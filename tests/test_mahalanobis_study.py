@@ -410,7 +410,9 @@ def test_networks_in_the_plane_are_drawn_with_their_hyperplanes(drawn):
 def test_the_units_of_the_exact_network_lie_on_the_axes_and_a_stuck_network_has_none_beside_it():
     data = draw("gaussian-2", 1000)
     exactly = (data, "MD_Abs", *exact(data.gaussian))
-    ax, beside = pictures.ends_figure({"a": exactly}, {"b": exactly}).axes
+    turn = torch.tensor([[0.6, -0.8], [0.8, 0.6]]).double()
+    turned = (data, "MD_Abs", *(turn @ part for part in exactly[2:]))
+    ax, _, as_round, beside = pictures.ends_figure({"a": exactly, "b": turned}, "round", {"c": exactly}).axes
     black = [line for line in ax.lines if line.get_color() == "black" and len(line.get_xdata())]
     assert not [line for line in beside.lines if line.get_color() == "black"]
     named = {line.get_label(): line.get_color() for line in ax.lines}
@@ -419,6 +421,22 @@ def test_the_units_of_the_exact_network_lie_on_the_axes_and_a_stuck_network_has_
     assert [len(black), len(dashed)] == [2, 2]
     steep = [sorted(np.divide(*np.diff(one.get_xydata(), axis=0)[0]) for one in of) for of in (dashed, black)]
     assert steep[0] == pytest.approx(steep[1])
+    for look in (
+        {"color": "black"},
+        {"linestyle": "--"},
+    ):  # at a right angle
+        pair = [line for line in as_round.lines if all(getattr(line, f"get_{k}")() == v for k, v in look.items())]
+        one, other = (np.diff(line.get_xydata(), axis=0)[0] for line in pair)
+        assert one @ other == pytest.approx(0, abs=1e-9)
+
+
+def test_a_network_on_the_cloud_made_round_gives_the_same_distances():
+    data = draw("gaussian-2", 1000)
+    weight, bias = exact(data.gaussian)
+    round_, network, W, b = pictures.made_round(data, "MD_Abs", weight, bias)
+    x, distances = round_.train
+    assert network == "MD_Abs" and torch.allclose((x @ W.T + b).norm(dim=1), distances)
+    assert torch.allclose(round_.gaussian.distance(x), distances) and torch.allclose(W.T @ W, torch.eye(2).double())
 
 
 # -- the three experiments ----------------------------------------------------------------------------------------

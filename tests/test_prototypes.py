@@ -438,12 +438,28 @@ def test_the_recurrent_encoder_reads_rows():
     assert not torch.allclose(encoder(torch.arange(64.0)[None]), encoder(turned))
 
 
+def test_sketched_images_lie_around_their_centre_or_nearest_to_it_or_far_from_all():
+    def nearest(centres, places):
+        return np.linalg.norm(places[:, :, None] - centres, axis=-1).argmin(-1)
+
+    own = np.arange(10)[:, None]
+    centres, places = pictures.around(pictures.spread(2, 5), 4, (0.16, 0.075))
+    np.testing.assert_allclose(places.mean(1), centres)
+    beside, found = pictures.nearest(pictures.spread(4, 3)[:10], 2)
+    assert (nearest(beside, found) == own).all() and np.linalg.norm(found.mean(1) - beside, axis=-1).mean() > 0.05
+    one, far = pictures.from_afar()
+    assert np.ptp(one, axis=0).max() < 0.2 * np.linalg.norm(far - 0.5, axis=-1).min()
+    for several in (places, found, far):
+        assert several.min() > -0.05 and several.max() < 1.05
+
+
 def test_bars_show_one_kind_before_and_after_its_centres_move_and_markers_what_each_kind_loses():
     kinds = pd.DataFrame({"inputs": "raw", "network": L2})
     back, zero = [79.0, 80, 70, 72], [60.0, 66, 60, 60]
     tests = kinds.assign(**{"accuracy": [79.0, 81, 70, 72], "put back": back, "at zero": zero, "drawn anew": 20.0})
-    (ax,) = pictures.elsewhere_figure(tests, L2[1]).axes
+    hope, found, ax = pictures.elsewhere_figure(tests, L2[1], np.ones((10, 5, 8, 8))).axes
     assert [bar.get_width() for bar in ax.patches] == [81, 81, 81, 80, 66, 20]
-    assert [text.get_text() for text in ax.texts] == ["81% → 80%", "81% → 66%", "81% → 20%"]
+    assert [text.get_text() for text in ax.texts[1::2]] == ["81% → 80%", "81% → 66%", "81% → 20%"]
+    assert all("sketch" in [text.get_text() for text in drawn.texts] for drawn in (hope, found))
     (ax,) = pictures.cost_figure(tests).axes
     assert [line.get_xdata().tolist() for line in ax.lines[:2]] == [[0, 19, 59], [1, 15, 61]]

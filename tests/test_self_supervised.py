@@ -64,6 +64,17 @@ def test_an_encoder_whose_probe_gains_too_little_is_not_counted(digits):
     assert len(pictures.learners(digits)["Barlow Twins"]) == 9 and 100 not in pictures.counted(digits, "barlow")
 
 
+def test_without_labels_and_with_them_a_panel_shows_both_kinds_of_line_and_their_gap():
+    nats = np.zeros((2, 2, 2, 3))
+    nats[:, :, :, 1] = [[-0.2, -0.3], [np.log(1.5), np.log(1.25)]]
+    ax, other = pictures.beside_figure({"a": nats, "b": -nats}, None).axes
+    thick = [line for line in ax.lines if line.get_linewidth() == 2.2]
+    assert [line.get_linestyle() for line in thick] == ["-", "--"] * 2
+    assert [line.get_ydata()[1] for line in thick] == pytest.approx([-0.2, -0.3, np.log(1.5), np.log(1.25)])
+    assert "gap 20%" in [text.get_text() for text in ax.texts] and other.get_title(loc="left") == "b"
+    pyplot.close("all")
+
+
 def means(ax):
     """Row and value of each single point that is drawn."""
     points = [(line.get_ydata(), line.get_xdata()) for line in ax.lines if np.size(line.get_xdata()) == 1]

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import torch
 from matplotlib import pyplot
+from matplotlib.offsetbox import AnnotationBbox
 from test_volume_tables import exact, measured, with_runs
 
 from book.chapters.volume_element import maps, pictures
+from book.figures import film
 from book.measures.sigmoid import views
 from support.geometry.boundary import Pairs
 
@@ -72,11 +74,25 @@ def test_profiles_of_both_kinds_of_pairs_and_their_means():
 
     fig = pictures.profiles_figure(pictures.epochs_of(with_runs(2, arrays), 0, 9))
     thick = [line.get_ydata() for line in fig.axes[1].lines if line.get_linewidth() == 2.2]
-    assert [list(y) for y in thick] == [[0, 0, 0], [1, 1, 1]]
-    assert texts(fig.axes[1])[:2] == ["one class", "two classes"]
+    assert [list(y) for y in thick] == [[1, 1, 1], [0, 0, 0]]
+    assert texts(fig.axes[1]) == ["two classes", "one class", "", "gap 172%"]  # e - 1
     arrow = fig.axes[1].texts[2]
     assert [arrow.xy, arrow.xyann] == [(0.5, 0), (0.5, 1)]  # the gap in the middle
+    assert [label.get_text() for label in fig.axes[0].get_xticklabels()] == ["image", "middle", "image"]
     assert [ax.get_title(loc="left") for ax in fig.axes] == ["before training", "epoch 9"]
+
+
+def test_below_the_profiles_stand_the_images_of_both_lines():
+    run = measured(corners=np.eye(4))
+    images = pictures.strips(run, 3)
+    assert images.shape == (3, 3, 2, 2) and images[0, 1].max() == 0.5  # halfway both are at half strength
+    fig, axes = pyplot.subplots(1, 2)
+    for ax in axes:
+        film.bumps(ax, np.zeros((1, 2, 3)), "black")
+        film.frames(ax, images[[0, 2]])
+    boxes = [one for one in axes[1].get_children() if isinstance(one, AnnotationBbox)]
+    assert [box.xy for box in boxes] == [(0, 0), (0.5, 0), (1, 0)] * 2
+    assert [text for ax in axes for text in texts(ax)].count("two classes") == 3  # the row is named once
 
 
 def test_both_lines_are_drawn_on_the_map_and_over_the_mean_of_their_ends():

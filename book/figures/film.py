@@ -1,6 +1,7 @@
 """Two filmstrips, to an image of another class and to one of the same class, and the stretch along them.
 
-The same picture serves several networks. It shows the means over networks; readers switch training on and off.
+One picture serves several networks: it shows the means over networks, and readers switch training on and off. The
+other, `bumps` over `frames`, compares networks side by side.
 """
 
 import io
@@ -9,7 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 from matplotlib import pyplot
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
 from book.figures import figures, turns
 
@@ -81,6 +84,56 @@ def still(film: Film) -> Figure:
     axes[1][0].plot([], [], color="none", label=f"({film.name})")
     figures.legend_below(fig, axes[1][0], 3)
     return fig
+
+
+def bumps(ax: Axes, nats: np.ndarray, hue: str, named: bool = True) -> None:
+    """The stretch along the line of two classes (solid) and that of one class (dashed): networks thin, means thick.
+
+    Args:
+        nats: log-volume over the mean of the ends, in nats per direction, (networks, 2 lines, T).
+        named: whether the lines get their names, and the gap between them in the middle an arrow and its size.
+    """
+    t, mean = np.linspace(0, 1, nats.shape[-1]), nats.mean(0)
+    for k, line in enumerate(("-", "--")):
+        ax.plot(t, nats[:, k].T, line, color=hue, linewidth=0.5, alpha=0.35)
+        ax.plot(t, mean[k], line, color=hue, linewidth=2.2)
+    ax.set_xlim(-0.12, 1.12)
+    ax.margins(y=0.14)
+    if not named:
+        return
+    across, alike = mean[:, len(t) // 2]
+    for name, height, shift in zip(TITLES, (across, alike), (6, -9), strict=True):
+        ax.annotate(name, (0.5, height), (0, shift), color=hue, ha="center", va="bottom" if shift > 0 else "top",
+                    textcoords="offset points", bbox=figures.PLATE)  # fmt: skip
+    arrow = {"arrowstyle": "<->", "color": figures.ACCENT, "linewidth": 1.6, "shrinkA": 0}
+    ax.annotate("", (0.5, alike), (0.5, across), arrowprops=arrow)
+    ax.annotate(f"gap {100 * np.expm1(across - alike):.0f}%", (0.5, alike), (0, -23), ha="center", va="top",
+                color=figures.ACCENT, weight="bold", textcoords="offset points", bbox=figures.PLATE)  # fmt: skip
+
+
+def frames(ax: Axes, strips: np.ndarray | None, size: float = 21) -> None:
+    """Below the axis, which `bumps` drew, the images along both lines at their places, or words where there are none.
+
+    Args:
+        strips: (2, frames, side, side) in grey from 0 (white) to 1, or (2, frames, side, side, 3) in colour.
+        size: of an image, points.
+    """
+    if strips is None:
+        ax.set_xticks((0, 0.5, 1), ("image", "middle", "image"))
+        return
+    t = np.linspace(0, 1, strips.shape[1])
+    ax.set_xticks(t, [""] * len(t))
+    for row, (strip, title) in enumerate(zip(strips, TITLES, strict=True)):
+        down = -6 - size / 2 - row * (size + 4)
+        if (at := ax.get_subplotspec()) and at.is_first_col():
+            ax.annotate(title, (-0.02, 0), (0, down), "axes fraction", "offset points", ha="right", va="center",
+                        fontsize=8)  # fmt: skip
+        for place, image in zip(t, strip, strict=True):
+            drawn = OffsetImage(image, zoom=size / image.shape[0], cmap="gray_r", norm=pyplot.Normalize(0, 1))
+            ax.add_artist(
+                AnnotationBbox(drawn, (place, 0), (0, down), xycoords=("data", "axes fraction"),
+                               boxcoords="offset points", pad=0.05, bboxprops={"edgecolor": "#cccccc"})
+            )  # fmt: skip
 
 
 def turn(films: Sequence[Film]) -> dict:

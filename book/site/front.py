@@ -1,21 +1,18 @@
 """The pictures of the front page: the two ideas as sketches, and what swells between two images."""
 
-import math
-
 import numpy as np
 import torch
 from matplotlib.figure import Figure
 from scipy.special import ndtri
 
 from book import chapters
+from book.chapters.volume_element.pictures import strips
 from book.chapters.volume_element.results import ARMS, FIRST_JUDGED
 from book.figures import figures, film
 from book.figures.figures import show
 from book.figures.turns import jitter
 from book.measures.residual import lines
-from book.measures.sigmoid import views
 from book.records.store import Record
-from support.geometry.boundary import along
 
 LINES = (0, 2)  # of `views.LINES`: from a 7 to a 6, and from a 6 to another 6
 FRAMES = 9
@@ -69,17 +66,14 @@ def _runs(study: str) -> list[Record]:
 def mnist(study: str) -> film.Film:
     """The recorded lines between images of MNIST: digits as in Zavatone-Veth et al., and one within a class."""
     runs = _runs(study)
-    corners = torch.from_numpy(runs[0].arrays["corners"])
-    t, side = torch.linspace(0, 1, FRAMES, dtype=torch.float64), math.isqrt(corners.shape[1])
-    first, last = corners[torch.tensor([views.LINES[k] for k in LINES])].unbind(1)
-    strips = along(first, last, t).view(2, FRAMES, side, side).numpy()
     volume = np.stack([run.arrays["line_volume"][:, LINES][[0, -1]] for run in runs])
     right = np.mean([run.arrays["test_accuracy"][-1] for run in runs])
     directions = runs[0].arrays["spectrum"].shape[-1]
     ends = (("a 7", "a 6"), ("a 6", "another 6"))
     name = f"{MNIST[study]} ({right:.0f}% right)"
     change = changes(np.stack([run.arrays["line_class"][-1, LINES[0]] for run in runs]))
-    return film.Film(name, ends, film.over_ends(volume, directions), strips / strips.max(), change)
+    images = strips(runs[0], FRAMES)[[*LINES]]
+    return film.Film(name, ends, film.over_ends(volume, directions), images, change)
 
 
 def changes(classes: np.ndarray) -> tuple[float, float]:

@@ -81,7 +81,8 @@ def two_depths() -> None:
         slopes.slopes_figure(found, percent=True),
         name="fig-deep-slopes",
         title="With a boundary space is stretched more, most of all in the deeper networks. Without one it is, too.",
-        caption="Stretch at the boundary, and at the matched place within one class. Thin: networks. "
+        caption="Stretch at the boundary, and at the matched place within one class. Thin: networks. All panels "
+        "have the same scale. "
         f"(First panel: {protocol('ResNet-34')}. The others: as their titles say)",
         alt="Four panels. Grey lines before training lie below zero, far below in ResNet-34. Black lines after "
         "training lie above zero at both ends. They rise from about 31 to 62 percent in ResNet-34, and a little in "
@@ -96,7 +97,7 @@ def pale() -> None:
     panels = {
         "ResNet-34,\nuntrained": _pictures(DIMMED, "ResNet-34", "before"),
         "ResNet-10,\nuntrained": _pictures(DIMMED, "ResNet-10", "before"),
-        "ResNet-10,\ntrained": _pictures(TRAINED, few, "after"),
+        "ResNet-10, trained:\nthe strip, enlarged": _pictures(TRAINED, few, "after"),
     }
     n = ", ".join(str(len(found)) for found in panels.values())
     show(
@@ -107,6 +108,7 @@ def pale() -> None:
         caption=f"{NO_IMAGES if strips is None else ''}Stretch over that at two photographs of one class: "
         f"networks (dots, {PAIRS} pairs each), means with 95% intervals. Dimmed: a photograph with the contrast of "
         "the middle. Brightened: the middle with that of the photographs. "
+        "The right panel enlarges the tinted strip of the others. "
         f"(CIFAR-10, JPEG copy; trained on 5,000 images; n = {n})",
         alt="Three panels. In untrained networks the dimmed photograph and the middle lie far below zero, at equal "
         "heights, and the brightened middle lies just above it. In trained ones the middle lies a few percent above "

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 import torch
+from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from torch import nn
 
 from book.chapters.deep_networks.derived import TABLE
@@ -29,6 +30,7 @@ CLASSIFIERS = {  # of an untrained network, in words: from those that know least
     "shuffled": "fitted to\nshuffled labels",
     "probe": "fitted to\nlabels",
 }
+TINT = "#fdf1d6"  # of a scale that another panel has enlarged
 PALE = {  # pictures of `dimmed.pictures`, in words
     "dimmed": "dimmed\nphoto",
     "middle": "middle\nof two",
@@ -160,9 +162,11 @@ def pale_figure(panels: Mapping[str, pd.DataFrame], photographs: tuple[np.ndarra
     """How much more than at photographs space is stretched at `dimmed.PICTURES`: networks (dots), mean, interval.
 
     panels: title -> the networks, a column for each picture, in nats. photographs: two of one class, from 0 to 1,
-    whose pictures stand above the columns.
+    whose pictures stand above the columns. The last panel enlarges a part of the scale of the others, tinted there.
     """
     fig, axes = figures.subplots(1, len(panels), height=3.6)
+    for ax in axes[1:-1]:
+        ax.sharey(axes[0])
     for ax, (title, found) in zip(axes, panels.items(), strict=True):
         for place, picture in enumerate(PALE):
             values, x = found[picture].dropna().to_numpy(), place - 0.08
@@ -174,13 +178,17 @@ def pale_figure(panels: Mapping[str, pd.DataFrame], photographs: tuple[np.ndarra
         ax.axhline(0, color="black", linewidth=0.8)
         ax.set_xlim(-0.5, len(PALE) - 0.5)
         ax.set_xticks(range(len(PALE)), PALE.values(), fontsize=8)
-        ax.set_title(title, y=1.3 if photographs else 1.0)
-        low, high = ax.get_ylim()
-        figures.percent_axis(ax.yaxis, (low, high), range(-80, 40, 20) if high - low > 0.8 else range(-40, 20, 5))
+        ax.set_title(title, pad=42 if photographs else None)
         for place, image in enumerate(_pale(*photographs) if photographs else ()):
-            thumbnail = ax.inset_axes((place / len(PALE) + 0.04, 1.03, 1 / len(PALE) - 0.08, 0.26))
-            thumbnail.imshow(image.clip(0, 1))
-            thumbnail.axis("off")
+            drawn = OffsetImage(image.clip(0, 1), zoom=32 / len(image))  # points
+            over, by = ("data", "axes fraction"), "offset points"
+            ax.add_artist(AnnotationBbox(drawn, (place, 1), (0, 20), xycoords=over, boxcoords=by, frameon=False))
+    for ax in axes:
+        figures.percent_axis(ax.yaxis, ax.get_ylim(), range(-80, 40, 20) if ax is not axes[-1] else range(-40, 40, 2))
+    low, high = axes[-1].get_ylim()
+    axes[-1].set_facecolor(TINT)
+    for ax in axes[:-1]:
+        ax.axhspan(low, high, color=TINT, zorder=0)
     axes[0].set_ylabel("stretched more than at\nthe photographs (log scale)")
     return fig
 

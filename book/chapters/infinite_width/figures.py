@@ -14,7 +14,7 @@ def signs() -> None:
     """How fast circles grow in wide layers; the sign of the curvature is where that slows down."""
     radii = torch.linspace(0, 3, 121, dtype=torch.float64)[1:]
     examples = {
-        "ReLU": Wide("relu", 2),
+        "ReLU (flat)": Wide("relu", 2),
         "z²": Wide(2, 2, 1.0, 1.0),
         "z³": Wide(3, 2, 1.0, 1.0),
         "erf": Wide("erf", 2),
@@ -23,12 +23,13 @@ def signs() -> None:
         pictures.circles_figure(radii, examples, GELU),
         name="fig-signs",
         title="In a ring around the origin a layer of GELU is curved like a sphere. The paper's examples are not.",
-        caption="Infinitely wide layers. Draw a circle around the origin and take a small step outward: how much "
-        "more length does the circle gain than on a flat sheet? Where that rises (blue) the layer is curved like a "
-        "saddle, where it falls (red) like a sphere: see the sketches. Each line is one activation. (Formulas; two "
-        "dimensions, weight variance 1; bias variance 1 for the powers, else 0)",
-        alt="Left, the lines of erf, the square and the cube rise and never fall; that of ReLU stays at 0. Right, "
-        "the line of GELU rises from 0 to 1.4 percent at a distance of 0.55, in blue, and falls back to 0, in red.",
+        caption="Draw a circle around the origin and take a small step outward: how much more length does the circle "
+        "gain than on a flat sheet? Where that rises (blue) the layer is curved like a saddle, where it falls (red) "
+        "like a sphere, as the sketches show. Each line is an infinitely wide layer with one activation. (Formulas; "
+        "two dimensions, weight variance 1; bias variance 1 for the powers, else 0)",
+        alt="Left, beside a sketched saddle, the lines of erf, the square and the cube rise and never fall; that of "
+        "ReLU stays at 0. Right, the line of GELU rises from 0 to 1.4 percent at a distance of 0.55, in blue, and "
+        "falls back to 0, in red, beside a sketched cap of a sphere.",
     )
 
 

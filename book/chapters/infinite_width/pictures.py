@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from matplotlib.colors import SymLogNorm
+from matplotlib.colors import LightSource, SymLogNorm
 from mpl_toolkits.mplot3d import Axes3D
 from torch import Tensor
 
@@ -53,16 +53,20 @@ def circles_figure(radii: Tensor, examples: dict[str, Wide], shown: Wide):
 
 
 def sketch(ax: Axes3D, height: Callable[[np.ndarray, np.ndarray], np.ndarray], colour: str) -> None:
-    """A surface over the unit disc, by circles around its middle and by lines from there."""
-    radius, angle = np.linspace(0, 1, 31), np.linspace(0, 2 * np.pi, 61)
-    lines = [(r, angle) for r in (0.25, 0.5, 0.75, 1.0)] + [(radius, a) for a in angle[:-1:10]]
-    for r, a in lines:
-        x, y = r * np.cos(a), r * np.sin(a)
-        ax.plot(x, y, 0.6 * height(x, y), color=colour, linewidth=0.9)
+    """A surface over the unit disc with circles around its middle and lines from there."""
+    radius, angle = np.meshgrid(np.linspace(0, 1, 25), np.linspace(0, 2 * np.pi, 49))
+    x, y = radius * np.cos(angle), radius * np.sin(angle)
+    z = 0.6 * height(x, y)
+    light = LightSource(azdeg=200, altdeg=55)
+    ax.plot_surface(x, y, z, color=colour, alpha=0.25, linewidth=0, rcount=25, ccount=9, lightsource=light)
+    for k in (8, 16, 24):
+        ax.plot(x[:, k], y[:, k], z[:, k], color=colour, linewidth=1.1)
+    for k in range(0, 48, 6):
+        ax.plot(x[k], y[k], z[k], color=colour, linewidth=0.5)
     ax.set_axis_off()
     ax.patch.set_visible(False)
     ax.set_box_aspect((1, 1, 0.6), zoom=1.5)
-    ax.view_init(28, -60)
+    ax.view_init(26, -68)
 
 
 def constant_figure(radii, loops, formula, flipped):

@@ -57,20 +57,23 @@ def ends() -> None:
     networks = [one.of(kind)["error"] < ERROR for one in judged() for kind in NETWORKS]
     counts = f"{sum(map(sum, networks))} of {sum(map(len, networks))}"
     right = {
-        "The hope:\n✓ shape, centre\n✓ units on the axes": (best[0], "MD_Abs", *exact(best[0].gaussian)),
-        f"{counts} learned:\n✓ shape, centre\n✗ units on the axes": best,
+        "The hope:\n✓ shape, centre\n✓ units on axes": (best[0], "MD_Abs", *exact(best[0].gaussian)),
+        f"{counts} learned:\n✓ shape, centre\n✗ units on axes": best,
     }
     stuck = {"Got stuck:\nit sees no step\nalong the stripes": drawn(errors[errors > ERROR].index[0])}
     show(
-        pictures.ends_figure(right, stuck),
+        pictures.ends_figure(right, "The same, made\nround: any right\nangle will do", stuck),
         name="fig-ends",
         title="Networks that learn the distance recover the cloud's shape and centre. Their units lie at any angle.",
-        caption="Left: what the paper hopes for. Middle: the best Abs network that learned the distance from this "
-        "cloud. Right: one that did not learn it. Curves: distances 1, 2 and 3. "
-        f"({arm.study.protocol})",
-        alt="Three panels with a cloud, two of them with its axes. If all is recovered, the dashed lines of the "
+        caption="Left: what the paper hopes for. Second: the best Abs network that learned the distance from this "
+        "cloud. Third: the same, with space squeezed along the axes until the cloud is round. There the dashed "
+        "lines cross at a right angle, and any other right angle would give the same distances: every factor of the "
+        "inverse covariance does, so training need not find the axes. Right: a network that did not learn it. "
+        f"Curves: distances 1, 2 and 3. ({arm.study.protocol})",
+        alt="Four panels with a cloud, three of them with its axes. If all is recovered, the dashed lines of the "
         "units lie on the axes. In the network that learned the distance the ellipses are right and the lines cross "
-        "at the mean, but at another angle. A network that got stuck draws parallel stripes.",
+        "at the mean, but at another angle. With the cloud made round the ellipses are circles, and both the axes "
+        "and the dashed lines cross at right angles. A network that got stuck draws parallel stripes.",
     )
 
 

@@ -1,5 +1,6 @@
 """The figures of the chapter on the Mahalanobis distance."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from book.chapters.mahalanobis.landscape import bound, reach
 from book.figures import figures, turns
 from book.measures.distances.results import DistanceArm, weights
 from support.networks.distance_networks import module
-from support.networks.gaussians import DistanceData
+from support.networks.gaussians import DistanceData, Gaussian
 
 LOOKS = {  # the book's colour law: hue is the activation
     "MD_Abs": {"color": figures.HUES["abs"], "marker": "o"},
@@ -91,17 +92,21 @@ def hyperplanes(data: DistanceData, W, b) -> list[tuple[torch.Tensor, torch.Tens
     return found
 
 
-def ends_figure(learned: Panels, stuck: Panels):
-    """Networks on one cloud in the plane, with its principal axes beside those that learned the distance."""
-    panels = learned | stuck
-    fig, axes = figures.subplots(1, len(panels), height=3.4, squeeze=False)
+def ends_figure(learned: Panels, as_round: str, stuck: Panels):
+    """Networks on one cloud in the plane, with its principal axes beside those that learned the distance.
+
+    as_round: title of a panel that shows the last of these again, with space squeezed until the cloud is round.
+    """
+    last = list(learned.values())[-1]
+    directions = last[0].gaussian.eigen[1]
+    panels = learned | {as_round: made_round(*last)} | stuck
+    fig, axes = figures.subplots(1, len(panels), height=3.0, squeeze=False)
     fig.set_layout_engine("compressed")
     for ax, (title, network) in zip(axes.flat, panels.items(), strict=True):
         plane(ax, *network, points=60, width=1.6)
-        gaussian = network[0].gaussian
-        for direction in gaussian.eigen[1] if title in learned else ():
-            half = 0.95 * half_width(network[0]) * direction
-            ends = torch.stack([gaussian.mean - half, gaussian.mean + half])
+        mean, half = network[0].gaussian.mean, 0.95 * half_width(network[0])
+        for direction in directions if title not in stuck else ():
+            ends = torch.stack([mean - half * direction, mean + half * direction])
             ax.plot(ends[:, 0], ends[:, 1], color="black", linewidth=2.6, zorder=1.9)
         ax.set_title(title)
     looks = {
@@ -114,6 +119,15 @@ def ends_figure(learned: Panels, stuck: Panels):
         axes[0][0].plot([], [], line, color=colour, linewidth=width, label=label)
     figures.legend_below(fig, axes[0][0], 2)
     return fig
+
+
+def made_round(data: DistanceData, network: str, W: Any, b: Any) -> tuple[DistanceData, str, Any, Any]:
+    """The same network on the same points, with space squeezed along the axes of the cloud until this is round."""
+    mean, (values, vectors) = data.gaussian.mean, data.gaussian.eigen
+    root = vectors.T @ (values.sqrt()[:, None] * vectors)  # of the covariance; it keeps the axes
+    points = torch.linalg.solve(root, (data.train[0] - mean).T).T
+    round_ = Gaussian(torch.zeros_like(mean), torch.eye(2).to(mean))
+    return replace(data, gaussian=round_, train=(points, data.train[1])), network, W @ root, W @ mean + b
 
 
 def rotations_turn(data: DistanceData, W: torch.Tensor) -> dict:

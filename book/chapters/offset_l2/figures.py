@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+import numpy as np
 import pandas as pd
 import torch
 
@@ -14,7 +15,7 @@ from book.measures.classifiers.study import Plan
 from book.records import derived
 from book.records.store import Record
 from support.networks.architectures import L2, SIX_BIAS
-from support.networks.data import Dataset
+from support.networks.data import Dataset, load
 from support.networks.layers import OffsetL2
 
 
@@ -33,17 +34,25 @@ def looked() -> pd.DataFrame:
 def cost() -> None:
     """How many images a kind of recorded network gets right with its centres elsewhere."""
     tests = derived.table("offset-l2-tests").query("data == 'MNIST' and training == 'after'")
+    small = load("digits")
+    images = small.test_images.reshape(-1, *small.image_shape) / small.maximum
+    digits = np.stack([images[small.test_labels == k][:5] for k in range(10)])
     show(
-        pictures.elsewhere_figure(tests, centres.SHOWN),
+        pictures.elsewhere_figure(tests, centres.SHOWN, digits),
         name="fig-centres-cost",
         title="Put back where they began, at random, the centres do as well as trained ones. Other random places "
         "will not do, on standardised pixels.",
-        caption=f"Mean test accuracy of {centres.SHOWN}, in which near means “my class”, before and after all its "
-        f"ten centres were moved. (MNIST, first 10,000 training images, 5,000 steps, a tenth of the paper's; "
-        f"means of {tests['n'].min()} networks)",
-        alt="Two panels of three bars inside outlines. On raw bytes all bars fill their outline. On standardised "
-        "pixels the bar for centres back at their start fills it, that for centres at zero falls short of it by a "
-        "sixth, and that for new random numbers fills a quarter.",
+        caption="Left: what the layer is made for. Above: what we found, also as sketches (dots: centres; images "
+        "of scikit-learn's digits, joined to the centre of their class). On raw bytes the images are so far away "
+        "that all centres look like one. On standardised pixels an image is mostly nearest to its own centre, and "
+        f"not around it. Bars: mean test accuracy of {centres.SHOWN}, in which near means “my class”, before and "
+        "after all its ten centres were moved. (MNIST, first 10,000 training images, 5,000 steps, a tenth of the "
+        f"paper's; means of {tests['n'].min()} networks)",
+        alt="Left, a sketch of ten numbered dots, each in the middle of images of its digit. Then two columns, each "
+        "with a sketch above three bars inside outlines. On raw bytes all dots are one spot with the images in a "
+        "wide ring around it, and all bars fill their outline. On standardised pixels the images lie beside their "
+        "dot. There the bar for centres back at their start fills its outline, that for centres at zero falls short "
+        "of it by a sixth, and that for new random numbers fills a quarter.",
     )
 
 

@@ -6,13 +6,18 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import torch
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
 from book.chapters.offset_l2.centres import PARTS
 from book.chapters.offset_l2.volume_control import FIXED, HEADS
 from book.claims.statistics import mean_interval
 from book.figures.figures import (
+    ACCENT,
+    GREY,
     HUES,
+    PLATE,
     interval,
     jitter,
     landmarks,
@@ -31,9 +36,9 @@ from support.networks.layers import OffsetL2
 
 LEARNING = ("ReLU-Bias", "ReLU-L2", "Abs-Bias", "Abs-L2")
 PLACES = {  # of all centres
-    "put back": "put back to\nwhere they began",
-    "at zero": "all put at zero",
-    "drawn anew": "put at other\nrandom places",
+    "put back": "where they began",
+    "at zero": "at zero",
+    "drawn anew": "at other random places",
 }
 FINDINGS = {
     "raw": "raw bytes:\nit needs no centres",
@@ -57,26 +62,94 @@ def elsewhere(tests: pd.DataFrame, name: str) -> tuple[float, np.ndarray]:
     return float(of_kind["accuracy"]), of_kind[list(PLACES)].to_numpy(float)
 
 
-def elsewhere_figure(tests: pd.DataFrame, name: str) -> Figure:
-    """Columns input scalings: test accuracy as trained (outlined), and with all centres elsewhere (filled).
+def elsewhere_figure(tests: pd.DataFrame, name: str, digits: np.ndarray) -> Figure:
+    """Left, a sketch of a layer of prototypes. Then a column for each input scaling: a sketch of what training left,
+    and the test accuracy as trained (outlined), and with all centres elsewhere (filled).
 
-    tests: see `elsewhere`, of both scalings; name: of the kind of network.
+    tests: see `elsewhere`, of both scalings; name: of the kind of network. digits: see `sketch`.
     """
-    hue = style(name)["color"]
-    fig, several = panels(tests, 2.9, by="inputs")
-    for ax, of_scaling in several:
+    hue, groups = style(name)["color"], list(tests.groupby("inputs", sort=False))
+    fig, axes = subplots(2, 1 + len(groups), height=4.3, squeeze=False, height_ratios=(1.25, 1))
+    hope, grid = axes[0][0], axes[0][0].get_gridspec()
+    axes[1][0].remove()
+    hope.set_subplotspec(grid[:, 0])
+    sketch(hope, *around(spread(2, 5), 4, (0.16, 0.075)), digits)
+    hope.set_title("The hope: each centre is\na prototype of its class")
+    for (above, ax), (scaling, of_scaling) in zip(axes[:, 1:].T, groups, strict=True):
+        sketch(above, *(from_afar() if scaling == "raw" else nearest(spread(4, 3)[:10], 2)), digits)
+        above.set_title(FINDINGS[scaling])
         trained, moved = elsewhere(of_scaling, name)
         rows = np.arange(len(PLACES))
-        ax.barh(rows, trained, 0.56, facecolor="white", edgecolor="#555555", label="as trained")
-        ax.barh(rows, moved, 0.56, color=hue, label="with its centres moved")
-        for row, after in enumerate(moved):
+        ax.barh(rows, trained, 0.4, facecolor="white", edgecolor="#555555", label="as trained")
+        ax.barh(rows, moved, 0.4, color=hue, label="with its centres moved")
+        for row, (place, after) in enumerate(zip(PLACES.values(), moved, strict=True)):
+            ax.text(1, row - 0.27, place, fontsize=8)
             told = f"{trained:.0f}% → {after:.0f}%"
-            ax.text(1.02, row, told, transform=ax.get_yaxis_transform(), va="center", fontsize=9)
-        ax.set(title=FINDINGS[of_scaling["inputs"].iloc[0]], xlabel="test accuracy (%)", xlim=(0, 100))
-        name_rows(ax, PLACES.values())
-    several[0][0].set_ylabel("its ten centres")
-    legend_below(fig, several[0][0])
+            ax.text(1, row - 0.27, told, transform=ax.get_yaxis_transform(), ha="right", fontsize=8)
+        ax.set(xlabel="test accuracy (%)", xlim=(0, 100), ylim=(len(PLACES) - 0.7, -0.7), yticks=())
+        ax.set_title("all ten centres put …", fontsize=8)
+    legend_below(fig, axes[1][1])
     return fig
+
+
+def sketch(ax: Axes, centres: np.ndarray, places: np.ndarray, digits: np.ndarray) -> None:
+    """Centres as dots with the number of their class, and images of digits, each joined to the centre of its class.
+
+    centres: (10, 2). places: (10, images, 2) of the images, in the unit square. digits: (10, at least images, side,
+    side) by class, ink from 0 to 1.
+    """
+    apart = np.ptp(centres) > 0.2  # else numbers would hide each other
+    for k, (centre, several) in enumerate(zip(centres, places, strict=True)):
+        for place, ink in zip(several, digits[k], strict=False):
+            ax.plot(*np.stack([centre, place]).T, color="#cccccc", linewidth=0.7, zorder=1)
+            drawn = OffsetImage(np.dstack([np.zeros((*ink.shape, 3)), ink]), zoom=11 / len(ink))  # points
+            ax.add_artist(AnnotationBbox(drawn, place, frameon=True, pad=0, bboxprops={"edgecolor": "none"}))
+        if apart:
+            disc = {"boxstyle": "circle,pad=0.25", "facecolor": ACCENT, "edgecolor": "none"}
+            ax.annotate(str(k), centre, color="white", fontsize=7, weight="bold", ha="center", va="center", bbox=disc)
+        else:
+            ax.plot(*centre, "o", color=ACCENT, markersize=3.5)
+    if not apart:
+        ax.annotate("all ten centres", centres.mean(0), (0, -9), textcoords="offset points", color=ACCENT, fontsize=8,
+                    weight="bold", ha="center", va="top", bbox=PLATE)  # fmt: skip
+    ax.text(0.98, 0.02, "sketch", color=GREY, fontsize=8, style="italic", ha="right", transform=ax.transAxes)
+    ax.set(xlim=(-0.08, 1.08), ylim=(-0.17, 1.08), xticks=(), yticks=())
+    ax.spines[:].set(visible=True, color="#cccccc")
+    ax.grid(visible=False)
+
+
+def spread(columns: int, rows: int) -> np.ndarray:
+    """(columns x rows, 2) points of a grid in the unit square, each moved a little at random."""
+    cells = np.array([(i + 0.5, j + 0.5) for j in range(rows) for i in range(columns)])
+    moved = cells + np.random.default_rng(0).uniform(-0.14, 0.14, cells.shape)
+    return moved / (columns, rows)
+
+
+def around(centres: np.ndarray, images: int, far: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
+    """The centres, and images on an ellipse around each; far: its half axes."""
+    turn = 2 * np.pi * (np.arange(images) / images + np.random.default_rng(1).random((len(centres), 1)))
+    return centres, centres[:, None] + np.stack([np.cos(turn), np.sin(turn)], -1) * far
+
+
+def from_afar() -> tuple[np.ndarray, np.ndarray]:
+    """Ten centres that are nearly one, and images far away in ten directions."""
+    random, turn = np.random.default_rng(2), 2 * np.pi * np.arange(10)[:, None] / 10 + np.array([[-0.14, 0.14]])
+    length = random.uniform(0.36, 0.5, turn.shape)
+    return random.normal(0.5, 0.012, (10, 2)), 0.5 + np.stack([length * np.cos(turn), length * np.sin(turn)], -1)
+
+
+def nearest(centres: np.ndarray, images: int) -> tuple[np.ndarray, np.ndarray]:
+    """The centres, and for each some images to which it is the nearest, each where there is most room."""
+    random, taken = np.random.default_rng(3), list(centres)
+    found: list[list[np.ndarray]] = [[] for _ in centres]
+    for _ in range(images):
+        for k, several in enumerate(found):
+            tried = random.random((2000, 2))
+            own = tried[np.linalg.norm(tried[:, None] - centres, axis=-1).argmin(1) == k]
+            room = np.linalg.norm(own[:, None] - np.array(taken), axis=-1).min(1)
+            several.append(own[room.argmax()])
+            taken.append(several[-1])
+    return centres, np.array(found)
 
 
 def cost_figure(tests: pd.DataFrame) -> Figure:
@@ -92,7 +165,7 @@ def cost_figure(tests: pd.DataFrame) -> Figure:
             ax.plot(trained - moved, at, label=name, clip_on=False, **style(name) | {"linestyle": "none"})
         ax.axvline(0, color="black", linewidth=0.8)
         ax.set(xlabel="accuracy lost (points)", xlim=(-3, 68))
-        name_rows(ax, PLACES.values())
+        name_rows(ax, [f"put\n{place}" for place in PLACES.values()])
     legend_below(fig, several[0][0], 4)
     return fig
 

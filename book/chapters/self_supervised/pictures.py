@@ -1,13 +1,13 @@
 """The figures of the chapter: black is after training, grey before."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from torch import Tensor
 
 from book.chapters.self_supervised.claims import BEATS, IN_WORDS, OBJECTIVES
 from book.claims.statistics import mean_interval
-from book.figures import figures
+from book.figures import figures, film
 from book.figures.figures import GREY
 from book.measures.residual import clusters, slopes
 from book.measures.residual.results import (
@@ -60,6 +60,26 @@ def under_each_measure(arm: ResidualArm, objective: str) -> dict[str, np.ndarray
 def with_pairs(found: np.ndarray) -> np.ndarray:
     """Of found, (networks, 2, 2), the networks in which a pair of each kind was found. The others have NaN."""
     return found[np.isfinite(found).all((1, 2))]
+
+
+def beside_figure(nats: Mapping[str, np.ndarray], strips: np.ndarray | None):
+    """A panel for each kind of network: the stretch along lines of two classes and of one, before and after training.
+
+    nats: title -> (networks, 2, 2 lines, T) [untrained or trained], as in `film.Film`. strips: see `film.frames`.
+    """
+    fig, axes = figures.subplots(1, len(nats), height=3.5, sharex=True, sharey=True)
+    for ax, (title, found) in zip(axes, nats.items(), strict=True):
+        film.bumps(ax, found[:, BEFORE], GREY, named=False)
+        film.bumps(ax, found[:, AFTER], "black")
+        ax.axhline(0, color="black", linewidth=0.8)
+        film.frames(ax, strips)
+        lowest = found[:, BEFORE].mean(0)[:, found.shape[-1] // 2].min()
+        ax.annotate("both, before training", (0.5, lowest), (0, -6), color=GREY, ha="center", va="top",
+                    textcoords="offset points", bbox=figures.PLATE)  # fmt: skip
+        ax.set_title(title)
+    figures.percent_axis(axes[0].yaxis, axes[0].get_ylim(), range(-80, 100, 20))
+    axes[0].set_ylabel("stretched more than\nat the ends (log scale)")
+    return fig
 
 
 def toy_figure(encoders: Sequence[Sequence[Callable[[Tensor], Tensor]]], found: Sequence[np.ndarray]):

@@ -66,17 +66,19 @@ def bumps() -> None:
     with_decay, without = (of.of(of.study.widths[0])["test_accuracy"].mean() for of in (mnist, bare))
     directions = mnist.networks()[0].arrays["spectrum"].shape[-1]
     show(
-        pictures.profiles_figure(panels),
+        pictures.profiles_figure(panels, pictures.strips(bare.networks()[0], 5)[[0, 2]]),
         name="fig-volume-bumps",
         title="Between two images the bump is there before training, also if both are of one class.",
         caption="Height: how much longer a small step becomes than at the two images, averaged over all "
-        f"directions in which pixels vary ({directions}), pairs and networks (thin: one network). Arrows: the gap "
-        f"between both kinds. (MNIST, {mnist.study.steps} epochs, {mnist.study.pairs} pairs of images a network; "
+        f"directions in which pixels vary ({directions}), pairs and networks (thin: one network). Arrows: how much "
+        "more the middle is stretched on a path of two classes. Strips: one path of each kind; halfway the image is "
+        f"paler. (MNIST, {mnist.study.steps} epochs, {mnist.study.pairs} pairs of images a network; "
         f"{len(bare.networks())} networks without decay, {without:.0f}% right; {len(mnist.networks())} with it, "
         f"{with_decay:.0f}% right, and those before training)",
         alt="Three panels with a solid and a dashed bump each. Before training both are high, and the solid one is "
         "slightly higher. After training without decay the solid one is much higher than before, and the dashed one "
-        "about as high as before. With decay both are lower, the dashed one much more.",
+        "about as high as before. With decay both are lower, the dashed one much more. Below each panel a 7 fades "
+        "into a 6, and a 6 into another 6; halfway both are pale.",
     )
 
 

@@ -14,7 +14,7 @@ from book.chapters.volume_element.ambiguity import LEAST
 from book.chapters.volume_element.results import VolumeArm, at
 from book.claims.rules import Arm
 from book.claims.statistics import mean_interval
-from book.figures import figures
+from book.figures import figures, film
 from book.figures.figures import ACCENT, GREY
 from book.measures.sigmoid import views
 from support import geometry
@@ -117,31 +117,26 @@ def peaks_figure(arm: VolumeArm, width: int):
     return fig
 
 
-def profiles_figure(panels: Mapping[str, tuple[VolumeArm, int]]):
+def profiles_figure(panels: Mapping[str, tuple[VolumeArm, int]], strips: np.ndarray | None = None):
     """The mean stretch of a direction along the pairs, over that at their ends, of networks (thin) and of all
     (thick): across the boundary (solid), and not (dashed). An arrow in the middle spans what the boundary adds.
 
-    panels: title -> an arm of one width, and an epoch.
+    panels: title -> an arm of one width, and an epoch. strips: images along one line of each kind, see `film.frames`.
     """
-    fig, axes = figures.subplots(1, len(panels), height=3.0, squeeze=False, sharex=True, sharey=True)
+    fig, axes = figures.subplots(
+        1, len(panels), height=3.0 if strips is None else 3.5, squeeze=False, sharex=True, sharey=True
+    )
     for ax, (title, (arm, epoch)) in zip(axes[0], panels.items(), strict=True):
-        hue, middles = "black" if epoch else GREY, []
-        for name, line, label, shift in (("same_profile", "--", "one class", -9), ("profile", "-", "two classes", 6)):
-            profiles = np.array(
-                [run.arrays[name][at(run, epoch)] / run.arrays["spectrum"].shape[-1] for run in arm.networks()]
-            )
-            t, mean = np.linspace(0, 1, profiles.shape[1]), profiles.mean(0)
-            ax.plot(t, profiles.T, line, color=hue, linewidth=0.5, alpha=0.4)
-            ax.plot(t, mean, line, color=hue, linewidth=2.2)
-            middles.append((0.5, mean[len(mean) // 2]))
-            ax.annotate(label, middles[-1], (0, shift), textcoords="offset points", ha="center",
-                        va="bottom" if shift > 0 else "top", color=hue, bbox=figures.PLATE)  # fmt: skip
-        ax.annotate("", *middles, arrowprops={"arrowstyle": "<->", "color": ACCENT, "linewidth": 1.6, "shrinkA": 0})
+        profiles = [
+            [
+                run.arrays[kind][at(run, epoch)] / run.arrays["spectrum"].shape[-1]
+                for kind in ("profile", "same_profile")
+            ]
+            for run in arm.networks()
+        ]
+        film.bumps(ax, np.array(profiles), "black" if epoch else GREY)
+        film.frames(ax, strips)
         ax.set_title(title)
-        ax.margins(y=0.12)
-        ax.set_xticks((0, 0.5, 1), ("image", "middle", "image"))
-        for word, side in zip(ax.get_xticklabels(), ("left", "center", "right"), strict=True):
-            word.set_ha(side)
     figures.percent_axis(axes[0][0].yaxis, axes[0][0].get_ylim(), range(-90, 500, 20))
     axes[0][0].set_ylabel("stretched more than\nat the ends (log scale)")
     return fig
@@ -179,17 +174,23 @@ def moves_figure(arms: dict[str, VolumeArm]):
     return fig
 
 
+def strips(run, frames: int) -> np.ndarray:
+    """The images along each of `views.LINES` of a run, (lines, frames, side, side), from 0 (white) to 1."""
+    corners = torch.from_numpy(run.arrays["corners"])
+    a, b = corners[torch.tensor(views.LINES)].unbind(1)
+    side = math.isqrt(corners.shape[1])
+    images = along(a, b, torch.linspace(0, 1, frames, dtype=torch.float64)).view(len(views.LINES), frames, side, side)
+    return (images / images.max()).numpy()
+
+
 def lines_figure(runs, epochs: Sequence[int]):
     """A column for each of `views.LINES`: images along it, and the log-volume at these epochs, over the mean of the
     ends, of every network (thin) and on average; ticks below: where the classes change that the networks predict."""
     first, last = (np.stack([run.arrays["line_volume"][at(run, epoch)] for run in runs]) for epoch in epochs)
-    corners = torch.from_numpy(runs[0].arrays["corners"])
-    a, b = corners[torch.tensor(views.LINES)].unbind(1)
-    strips = along(a, b, torch.linspace(0, 1, 5, dtype=torch.float64))
-    t, side = np.linspace(0, 1, views.POINTS), math.isqrt(corners.shape[1])
-    fig, axes = figures.subplots(2, len(strips), height=3.4, squeeze=False, sharey="row", height_ratios=(1, 4))
-    for column, strip in enumerate(strips):
-        axes[0][column].imshow(np.hstack(list(strip.view(-1, side, side).numpy())), cmap="gray_r")
+    t = np.linspace(0, 1, views.POINTS)
+    fig, axes = figures.subplots(2, len(views.LINES), height=3.4, squeeze=False, sharey="row", height_ratios=(1, 4))
+    for column, strip in enumerate(strips(runs[0], 5)):
+        axes[0][column].imshow(np.hstack(list(strip)), cmap="gray_r")
         axes[0][column].set_axis_off()
         ax = axes[1][column]
         for values, hue, epoch in ((first, GREY, epochs[0]), (last, "black", epochs[1])):
