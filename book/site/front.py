@@ -1,7 +1,6 @@
 """The pictures of the front page: the two ideas as sketches, and what swells between two images."""
 
 import numpy as np
-import torch
 from matplotlib.figure import Figure
 from scipy.special import ndtri
 

@@ -38,7 +38,7 @@ def between_images() -> None:
     counts = ", ".join(str(len(several)) for several in nats.values())
     show(
         pictures.beside_figure(nats, strips if strips is None else strips[:, :: len(strips[0]) // 4]),
-        name="fig-self-film",
+        name="fig-self-bumps",
         title="Labels or not: between photographs of two classes space swells, and hardly less within one class.",
         caption=f"{NO_IMAGES if strips is None else ''}Height: how much more a direction is stretched than at the "
         "two images, on average over up to 12 paths of each kind and all networks (thin: one network). Arrows: how "
