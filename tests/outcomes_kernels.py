@@ -89,6 +89,36 @@ OUTCOMES = {
         ({"cropped": 4 + 0.1 * WIGGLE, "first": 5.0}, "fails"),
         ({"cropped": 5 + WIGGLE, "first": 5.0}, "unclear"),
     ],
+    "KER-7-a": [
+        ({"support": 13 + WIGGLE, "learned": 6.0}, "holds"),
+        ({"support": 9 + WIGGLE, "learned": 6.0}, "fails"),
+        ({"support": 11 + WIGGLE, "learned": 6.0}, "unclear"),
+        ({"support": 0.5 + 0.1 * WIGGLE, "learned": 0.1}, "void"),
+    ],
+    "KER-7-b": [
+        (
+            {"contrast support, forced": _UP, "support, forced": 16 + WIGGLE, "random, forced": 17, "plain": 13},
+            "holds",
+        ),
+        (
+            {"contrast support, forced": -_UP, "support, forced": 16 + WIGGLE, "random, forced": 17, "plain": 13},
+            "fails",
+        ),
+        (
+            {"contrast support, forced": _UP, "support, forced": 11 + WIGGLE, "random, forced": 17, "plain": 13},
+            "fails",
+        ),
+        (
+            {"contrast support, forced": _UP, "support, forced": 16 + WIGGLE, "random, forced": 11, "plain": 13},
+            "fails",
+        ),
+        ({"contrast support, forced": WIGGLE, "support, forced": 16.0, "random, forced": 17, "plain": 13}, "unclear"),
+    ],
+    "KER-7-c": [
+        ({"random": 13 + 0.1 * WIGGLE, "support": 13.0}, "holds"),
+        ({"random": 15 + 0.1 * WIGGLE, "support": 13.0}, "fails"),
+        ({"random": 13.5 + WIGGLE, "support": 13.0}, "unclear"),
+    ],
     "KER-5-b": [
         ({"cosine": 0.95 + 0.01 * WIGGLE, "products": 0.8, "root": 0.9}, "holds"),
         ({"cosine": 0.7 + 0.01 * WIGGLE, "products": 0.8, "root": 0.6}, "fails"),

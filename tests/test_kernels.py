@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 from test_chapters import figures_of, run
 
 from book import chapters
-from book.chapters.kernels import checks, claims, derived, features, magnified, pictures, self_supervised
+from book.chapters.kernels import checks, claims, derived, features, magnified, one_task, pictures, self_supervised
 from book.claims import statistics
 from book.claims.judge import judged
 from book.measures import feature_machines
@@ -406,7 +406,7 @@ def test_rows_of_a_unit_are_averaged_and_missing_contrasts_left_out():
 
 def test_without_a_table_nothing_is_judged(tmp_path):
     rows = [row for row in chapters.ledger(Store(tmp_path), "11_kernels") if row["arms"][0]["name"] != "formulas"]
-    assert {row["verdict"] for row in rows} == {"untested"} and len(rows) == 20
+    assert {row["verdict"] for row in rows} == {"untested"} and len(rows) == 23
 
 
 def test_arms_read_their_rows():
@@ -528,6 +528,65 @@ def test_errors_are_drawn_by_the_directions_that_decide():
     assert learned.get_ydata().tolist() == [20.0] * 5 and learned.get_markerfacecolor() == "black"
     assert [line.get_ydata().tolist() for line in images.lines] == [[10.5, 20.0, 30.0]]
     pyplot.close("all")
+
+
+def a_small_grid(monkeypatch):
+    """One sigma and one penalty, and two widths of hills."""
+    monkeypatch.setattr(magnified, "SIGMAS", (1.0,))
+    monkeypatch.setattr(magnified, "PENALTIES", (100.0,))
+    few = {kind: [c for c in several if c[1:3] == (1.0, 100.0) and c.tau in (None, 2.0, 0.5)]
+           for kind, several in magnified.GRID.items()}  # fmt: skip
+    monkeypatch.setattr(magnified, "GRID", few)
+
+
+def test_distances_under_the_root_of_m_are_those_of_the_feature_machine():
+    x, labels, _, train = features.toy(1, n=100)
+    root, M = one_task.learned_root(x[train], labels[train]), feature_machines.learn(
+        x[train], features.one_hot(labels[train])).M  # fmt: skip
+    gap = x[0] - x[1]
+    assert np.isclose(((gap @ root) ** 2).sum(), gap @ M @ gap) and np.isclose(np.trace(root @ root), 10)
+
+
+def test_machines_on_one_task_differ_in_their_metric_alone(monkeypatch):
+    a_small_grid(monkeypatch)
+    found = one_task.compared(*features.toy(1, n=200, tests=300), seed=1)
+    assert found["learned"] < found["plain"] - 5 and found["share"] > 95
+    assert {"support", "random", *one_task.FORCED.values()} <= set(found) and found["tau"] in (2.0, 0.5)
+    monkeypatch.setattr(one_task, "learned_root", lambda x, labels: np.eye(x.shape[1]))
+    assert one_task.compared(*features.toy(1, n=200, tests=300), seed=1)["learned"] == found["plain"]
+
+
+def test_the_learned_metric_of_a_fold_knows_that_fold_alone(monkeypatch):
+    a_small_grid(monkeypatch)
+    x, labels, _, train = features.toy(1, n=60)
+    sizes = []
+    monkeypatch.setattr(one_task, "learned_root", lambda x, labels: sizes.append(len(x)) or np.eye(x.shape[1]))
+    wrong = one_task.inner_errors(x[train], labels[train])
+    assert sizes == [40] * magnified.INNER
+    plain = magnified.Choice("plain", 1.0, 100.0, None)
+    assert wrong == {plain: magnified.inner_errors(x[train], labels[train])[plain]}
+
+
+def test_the_contrast_may_be_asked_at_another_boundary_than_the_machines():
+    x, labels, plane, train = features.toy(1, n=200, d=2)
+    machine = magnified.machine(x[train], labels[train], magnified.Choice("support", 1.0, 100.0, 0.5))
+    own = magnified.contrast(machine, x, labels)
+    assert magnified.contrast(machine, x, labels, classes=machine.predict) == own
+    swapped = magnified.contrast(machine, x, labels, classes=lambda z: z[:, 0] > 1)
+    assert swapped["contrast"] != own["contrast"] and swapped["pairs"] > 0
+
+
+def test_the_table_of_the_one_task_has_a_row_for_each_draw(monkeypatch):
+    monkeypatch.setattr(derived, "TASK_DRAWS", 2)
+    monkeypatch.setattr(one_task, "compared", lambda x, labels, plane, train, seed: {
+        "inputs": x.shape[1], "known": train.sum(), "new": (~train).sum(), "seed": seed})  # fmt: skip
+    table, _ = derived.on_one_task()
+    assert table["data"].tolist() == ["2 inputs"] * 2 + ["10 inputs"] * 2
+    assert table["block"].tolist() == table["seed"].tolist() == [derived.TASK_FIRST, derived.TASK_FIRST + 1] * 2
+    assert set(table["known"]) == {500} and set(table["new"]) == {derived.TASK_TESTS}
+    arms = claims.on_one_task(2, 10)(made(table.assign(random=13.0, support=12.0).to_dict("records")))
+    assert [len(arm.table) for arm in arms] == [2, 2]
+    assert judged(CLAIMS["KER-7-c"].parts, arms[0].table).value == 1.0
 
 
 def test_mnist_arms_compare_the_first_round_with_the_last():

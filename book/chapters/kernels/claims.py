@@ -24,6 +24,9 @@ from book.chapters.kernels.derived import (
     PAIRS,
     REPETITIONS,
     TABLES,
+    TASK_DRAWS,
+    TASK_INPUTS,
+    TASK_TESTS,
 )
 from book.chapters.kernels.features import STARTS
 from book.chapters.kernels.magnified import TAUS
@@ -32,6 +35,7 @@ from book.measures.feature_machines import ROUNDS
 from book.measures.tables import Tables
 
 HELP = 0.5  # points of test error, a gain that one would notice
+FAR = 5.0  # points of test error, a gain that nobody would overlook
 ROOM = 1.0  # percent of errors: with fewer there is nothing to lower
 ALIKE = 0.9  # cosine of two matrices that are proportional but for noise
 COMPETITIVE = 1.0  # points of test error
@@ -125,6 +129,20 @@ def cropped(*names: str) -> Callable[[Tables], list[Arm]]:
     return arms
 
 
+def on_one_task(*inputs: int) -> Callable[[Tables], list[Arm]]:
+    """Plain, magnified and learned kernels on the toy with so many inputs, two of whose directions decide."""
+
+    def arms(tables: Tables) -> list[Arm]:
+        made = []
+        for name in (f"{number} inputs" for number in inputs):
+            how = f"{name}, two directions decide: {TASK_DRAWS} draws of 500 points, {TASK_TESTS:,} test points each"
+            rows = tables.derived("kernel-one-task", data=name)
+            made.append(_arm(name, "kernel-one-task", rows, ["block"], how, {"inputs": name.split()[0]}))
+        return made
+
+    return arms
+
+
 def theorem_rounds(tables: Tables) -> list[Arm]:
     """Feature machines before and after the updates that the theorem suggests, and after as many usual ones."""
     arms = []
@@ -187,6 +205,9 @@ _RESEMBLES = tuple(
                "likeness with the trained layer > with the untrained one, and > that of a turned M", "of likeness")
     for other in ("untrained", "turned")
 )  # fmt: skip
+
+
+_NARROW_HILLS = "contrast > 0, and both errors with narrow hills > that of the plain machine"
 
 
 def _cosine(what: str) -> Part:
@@ -290,6 +311,23 @@ CLAIMS = (
         difference("cropped", "first", "error in the leading directions of M - in all = {:.3g} points",
                    "error in the leading directions of M - in all > 0 points", "points"),
         arms=cropped("digits", *(f"MNIST, {size:,} images" for size in MNIST_SIZES))),
+    # Which of the two ideas helps on one task? All machines are support vector machines with a Gaussian kernel and
+    # differ in its metric alone. All three were written after a trial of the code on other draws (3000 to 3007). In
+    # it learned directions made 7.6 points fewer errors than magnifying with 10 inputs (5.6% against 13.2%) and 0.05
+    # with 2. Narrow hills made 2.5 points more than none, and at random points 4.0, although the true boundary had
+    # 1.9 nats more volume. With chosen widths, random points were better places by 0.1 and 0.2 points.
+    own("KER-7-a", "Where two of ten directions decide, learning them makes at least five points fewer errors than "
+        "magnifying at support vectors.", lowers("support", "learned", FAR), arms=on_one_task(10)),
+    own("KER-7-b", "There narrow hills at support vectors make more room at the true boundary, and more errors than "
+        "none. At random points they make more errors, too.",
+        above("contrast support, forced", "contrast at the true boundary {:+.2f} nats", _NARROW_HILLS, "nats"),
+        *(difference(name, "plain", f"error {name.split(',')[0]} - plain = {{:.3g}} points", _NARROW_HILLS, "points")
+          for name in ("support, forced", "random, forced")), arms=on_one_task(10)),
+    own("KER-7-c", "With widths that cross-validation chose, support vectors gain less than half a point over random "
+        "points as places to magnify.",
+        difference("random", "support", "error random - support = {:.3g} points",
+                   f"error random - support < {HELP:g} points", "points", (-math.inf, HELP)),
+        arms=on_one_task(*TASK_INPUTS)),
     # Boix-Adsera et al. (2025): where training with decay has converged, W'W is, up to a factor, minus the mean of
     # (gradient of the loss by x) x'. That is a theorem, so KER-5-a asks whether training gets there, and KER-5-b
     # whether the product that KER-2-f asks of, or its root, is less near. The control has no decay, and the theorem

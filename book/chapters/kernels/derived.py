@@ -6,7 +6,7 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 
-from book.chapters.kernels import features, magnified
+from book.chapters.kernels import features, magnified, one_task
 from book.measures import feature_machines
 from book.measures.feature_machines import Variant
 from support.networks.data import load
@@ -20,6 +20,7 @@ MNIST_SIZES, MNIST_BLOCKS, MNIST_TEST = (300, 1000), 10, 5000  # training images
 FRESH, FEW_DRAWS, FRESH_IMAGES = 300, 6, 20_000  # seed of later splits and draws, these draws, MNIST's first image
 DIRECTIONS = (2, 4, 6, 8, 10)  # of the toy's ten, that decide
 LATER, LATER_IMAGES = 400, 40_000  # the same as FRESH for the table of directions
+TASK_INPUTS, TASK_DRAWS, TASK_FIRST, TASK_TESTS = (2, 10), 20, 500, 5000  # of the toy on which all machines meet
 BY_THEOREM = Variant(convergence=True)
 TABLES = ("iris", "wine", "breast cancer")
 
@@ -167,6 +168,16 @@ def _by_directions(first: int, first_image: int) -> Iterator[tuple]:
     yield from chain(images, _mnist(first_image, MNIST_TEST))
 
 
+def on_one_task() -> tuple[pd.DataFrame, list[str]]:
+    """Support vector machines with plain, magnified and learned kernels where two of 2 or 10 directions decide."""
+    rows = []
+    for inputs in TASK_INPUTS:
+        for draw in range(TASK_FIRST, TASK_FIRST + TASK_DRAWS):
+            found = one_task.compared(*features.toy(draw, d=inputs, tests=TASK_TESTS), seed=draw)
+            rows.append({"data": f"{inputs} inputs", "block": draw} | found)
+    return pd.DataFrame(rows), []
+
+
 def settings() -> tuple[pd.DataFrame, list[str]]:
     """Test errors of feature machines on the digits before and after the updates of M, with other settings."""
     rows = []
@@ -209,4 +220,5 @@ DERIVED = {
     "kernel-settings": settings,
     "kernel-pixels": pixels,
     "kernel-directions": directions,
+    "kernel-one-task": on_one_task,
 }

@@ -223,18 +223,19 @@ def _shares(x: np.ndarray, labels: np.ndarray, plane: np.ndarray | None):
 
 
 def toy(
-    seed: int, n: int = 500, d: int = 10, directions: int = 2
+    seed: int, n: int = 500, d: int = 10, directions: int = 2, tests: int | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Gaussian inputs (2 n, d), classes by the sign of a sum of products of two coordinates, (2 n,), the orthogonal
+    """Gaussian inputs (N, d), classes by the sign of a sum of products of two coordinates, (N,), the orthogonal
     directions of these coordinates, (d, directions), and which inputs are for training.
 
-    Each direction is in one product. None tells anything by itself, and the other d - directions tell nothing.
+    n: inputs for training, the first ones. tests: further inputs, n by default. Each direction is in one product.
+    None tells anything by itself, and the other d - directions tell nothing.
     """
     rng = np.random.default_rng(seed)
     plane, _ = np.linalg.qr(rng.standard_normal((d, directions)))
-    x = rng.standard_normal((2 * n, d))
-    pairs = (x @ plane).reshape(2 * n, -1, 2)
-    return x, (pairs.prod(2).sum(1) > 0).astype(int), plane, np.arange(2 * n) < n
+    x = rng.standard_normal((n + (n if tests is None else tests), d))
+    pairs = (x @ plane).reshape(len(x), -1, 2)
+    return x, (pairs.prod(2).sum(1) > 0).astype(int), plane, np.arange(len(x)) < n
 
 
 def one_hot(labels: np.ndarray) -> np.ndarray:

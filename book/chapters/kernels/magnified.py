@@ -8,7 +8,7 @@ Widths are relative: sigma in units of sqrt(d), the size of a standardised input
 below which the volume element can rise around a support vector.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
@@ -140,16 +140,24 @@ def inner_errors(x: np.ndarray, labels: np.ndarray, seed: int = 0) -> dict[Choic
     return wrong
 
 
-def contrast(fitted: Machine, points: np.ndarray, labels: np.ndarray, seed: int = 0) -> dict[str, float]:
+def contrast(
+    fitted: Machine,
+    points: np.ndarray,
+    labels: np.ndarray,
+    seed: int = 0,
+    classes: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> dict[str, float]:
     """How much larger the log-volume is at the machine's boundary, in nats (`geometry.boundary.summary`).
 
-    points: (M, d), ends of the segments. NaN where no segment crosses the boundary once and has a match.
+    points: (M, d), ends of the segments. classes: of points, (M, d) -> (M,), to take another boundary than the
+    machine's. NaN where no segment crosses the boundary once and has a match.
     """
+    predict = classes or fitted.predict
     x = torch.from_numpy(points)
     a, b = boundary.candidates(torch.from_numpy(labels), SEGMENTS, seed)
     order = torch.randperm(SEGMENTS, generator=torch.Generator().manual_seed(seed))
     pairs = boundary.find_pairs(
-        lambda z: torch.from_numpy(fitted.predict(z.numpy()).astype(np.int64)), x[a[order]], x[b[order]], MOST, POINTS
+        lambda z: torch.from_numpy(predict(z.numpy()).astype(np.int64)), x[a[order]], x[b[order]], MOST, POINTS
     )
     if not len(pairs):
         return dict.fromkeys(("effect", "contrast"), np.nan) | {"pairs": 0}
