@@ -589,6 +589,31 @@ def test_the_table_of_the_one_task_has_a_row_for_each_draw(monkeypatch):
     assert judged(CLAIMS["KER-7-c"].parts, arms[0].table).value == 1.0
 
 
+def test_only_the_magnified_kernel_has_more_room_in_places_and_only_the_learned_one_drops_a_direction():
+    plain, magnified_one, learned = one_task.slices(derived.TASK_FIRST, side=5).values()
+    assert np.ptp(plain.volumes) == np.ptp(learned.volumes) == 0 and np.ptp(magnified_one.volumes) > 5
+    assert magnified_one.volumes.argmax() == 12, "in the middle"
+    assert np.allclose(plain.metrics, np.eye(2)) and np.allclose(learned.metrics, learned.metrics[0])
+    assert learned.metrics[0, 0, 0] > 100 * learned.metrics[0, 1, 1]
+    corner = np.linalg.eigh(magnified_one.metrics[0]).eigenvectors[:, 1]  # the direction in which a step is longest
+    assert abs(corner @ [0.5**0.5, 0.5**0.5]) > 0.9, "down the hill"
+    assert plain.places.tolist()[0] == [-1.0, -1.0] and len(plain.places) == 9
+
+
+def test_errors_on_one_task_are_drawn_next_to_the_maps():
+    rows = [{"data": f"{d} inputs", "block": b} | {c: 10.0 * k + b for k, c in enumerate(pictures.ROWS)}
+            for d in (2, 10) for b in (0, 1)]  # fmt: skip
+    flat = one_task.Slice(np.zeros((3, 3)), np.zeros((1, 2)), np.diag([4.0, 1.0])[None])
+    *maps, errors = pictures.one_task_figure(pd.DataFrame(rows), {"a": flat, "b": flat, "c": flat}).axes
+    assert [ax.get_title(loc="left") for ax in maps] == ["a", "b", "c"]
+    (ellipse,) = maps[0].patches
+    assert np.isclose(ellipse.width, 2 * ellipse.height) and ellipse.angle % 180 == 90, "long where steps are cheap"
+    bars = [line for line in errors.lines if len(set(line.get_xdata())) == 1]
+    assert [bar.get_xdata()[0] for bar in bars] == [0.5, 10.5, 20.5, 30.5, 40.5] * 2
+    assert [text.get_text() for text in errors.texts][:2] == ["0.5%", "10.5%"]
+    pyplot.close("all")
+
+
 def test_mnist_arms_compare_the_first_round_with_the_last():
     rows = [{"data": "MNIST, 300 images", "block": b, "round": r, "error": 10.0 + r + b} for b in (0, 1)
             for r in range(ROUNDS + 1)]  # fmt: skip

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from book.chapters.kernels import claims, derived, magnified, pictures
+from book.chapters.kernels import claims, derived, magnified, one_task, pictures
 from book.claims import claim
 from book.figures.figures import show
 from book.records.derived import table
@@ -116,6 +116,31 @@ def directions() -> None:
         alt="Left, errors of the plain kernel fall slowly from two to ten directions, while those after learning "
         "climb steeply, cross them at six and end far above. Right, in three tasks the error rises from all "
         "directions to the learned weights, and again to the few favoured directions.",
+    )
+
+
+def on_one_task() -> None:
+    """Both ideas on one task: maps of their kernels, and their test errors with 2 and with 10 inputs."""
+    titles = {
+        "Plain": "plain",
+        "Magnify: more room\nin the middle": "magnified",
+        "Learn directions: one\ncounts, one does not": "learned",
+    }
+    kernels = one_task.slices(derived.TASK_FIRST)
+    rows = table("kernel-one-task")
+    show(
+        pictures.one_task_figure(rows, {title: kernels[name] for title, name in titles.items()}),
+        name="fig-one-task",
+        title="On one task, learned directions cut the errors of ten inputs by more than half. Magnifying does not.",
+        caption="Left: a square in the space of ten inputs, along a direction that decides and one that tells "
+        "nothing. Dashed: the true boundary. Bright: more room than elsewhere. White: equally long steps from nine "
+        "points, by the kernel. Right: test errors of support vector machines with these kernels. Dots: draws of the "
+        "toy. Bars: means. Strongly: narrow hills. "
+        f"(two directions decide; {derived.TASK_DRAWS} draws of 500 points, {derived.TASK_TESTS:,} test points each)",
+        alt="Left, three maps. The plain one is even, with small circles. The magnified one is bright in the middle, "
+        "and its ellipses point around it. The learned one is even, and its ellipses are upright stripes. "
+        "Right, with 2 inputs all machines err alike. With 10 the chosen magnification errs like the plain kernel, "
+        "both strong ones err more, and learned directions far less.",
     )
 
 

@@ -27,11 +27,11 @@ def _error(data: str, number: int) -> Number:
     return Number(f"mean test error of feature machines after {number} updates of M, {data}", value, "%")
 
 
-def _directions(data: str, what: str, words: str, unit: str = "%") -> Number:
-    """A mean of the table of directions over draws or blocks."""
+def _mean(name: str, data: str, what: str, words: str, unit: str = "%") -> Number:
+    """A mean of a table over the draws or blocks of a data set."""
 
     def value(tables: object) -> float:
-        return float(table("kernel-directions").groupby("data")[what].mean()[data])
+        return float(table(name).groupby("data")[what].mean()[data])
 
     return Number(words, value, unit)
 
@@ -61,11 +61,6 @@ NUMBERS = {
     "widest-pairs": _widest("pairs of digits"),
     "widest-iris": _widest("iris"),
     "widest-wine": _widest("wine"),
-    "vectors-narrowest": Number(
-        "share of the training points that are support vectors, narrowest hills, tau of 0.5, pairs of digits",
-        lambda tables: float(table("kernel-pairs")["vectors 0.5"].mean()),
-        "%",
-    ),
     "plain-pairs": Number(
         "mean test error of the plain machine, pairs of digits",
         lambda tables: _chosen("pairs of digits", "plain"),
@@ -80,21 +75,41 @@ NUMBERS = {
     "toy-after": _error("toy", ROUNDS),
     "mnist-before": _error("MNIST, 1,000 images", 0),
     "mnist-after": _error("MNIST, 1,000 images", ROUNDS),
-    "ten-before": _directions("toy, 10", "first", "mean test error of the plain machine, all ten directions decide"),
-    "ten-after": _directions("toy, 10", "last", "mean test error after learning M, all ten directions decide"),
-    "ten-kept": _directions(
-        "toy, 10", "kept", "directions that hold nine tenths of the trace of M, all ten decide", unit=""
+    "ten-before": _mean(
+        "kernel-directions", "toy, 10", "first", "mean test error of the plain machine, all ten directions decide"
     ),
-    "mnist-kept": _directions(
-        "MNIST, 1,000 images", "kept", "directions that hold nine tenths of the trace of M, MNIST", unit=""
+    "ten-after": _mean(
+        "kernel-directions", "toy, 10", "last", "mean test error after learning M, all ten directions decide"
+    ),
+    "ten-kept": _mean(
+        "kernel-directions",
+        "toy, 10",
+        "kept",
+        "directions that hold nine tenths of the trace of M, all ten decide",
+        "",
+    ),
+    "mnist-kept": _mean(
+        "kernel-directions",
+        "MNIST, 1,000 images",
+        "kept",
+        "directions that hold nine tenths of the trace of M, MNIST",
+        "",
+    ),
+    "one-magnified": _mean(
+        "kernel-one-task", "10 inputs", "support", "mean test error, magnified at support vectors, toy of ten inputs"
+    ),
+    "one-learned": _mean(
+        "kernel-one-task", "10 inputs", "learned", "mean test error, learned directions, the same toy and machine"
+    ),
+    "one-room": _mean(
+        "kernel-one-task",
+        "10 inputs",
+        "contrast support, forced",
+        "contrast at the true boundary, narrow hills at support vectors, the same toy",
+        "nats",
     ),
     "likeness-least": _extreme("smallest", *_LIKENESS),
     "likeness-most": _extreme("largest", *_LIKENESS),
-    "rise-with-root": Number(
-        "rise of the mean test error with the square root of M, scikit-learn's digits",
-        lambda tables: float(_rises()["square root of M"]),
-        "points",
-    ),
     "least-rise-of-settings": Number(
         "smallest rise of the mean test error with other widths and ridges, scikit-learn's digits",
         lambda tables: float(_rises().drop("square root of M").min()),

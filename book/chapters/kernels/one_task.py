@@ -5,13 +5,18 @@ distances are measured by M of a feature machine, which is learned on the same t
 those of the fold).
 """
 
+from dataclasses import dataclass
+
 import numpy as np
+import torch
 
 from book.chapters.kernels import features, magnified
 from book.chapters.kernels.magnified import INNER, TAUS, Choice
 from book.measures.feature_machines import learn, power
+from support.geometry import conformal_rbf_metric
 
 NARROW = min(TAUS)  # of forced machines
+HALF = 2.0  # of the side of a map, in the unit of the inputs
 FORCED = {"support": "support, forced", "random": "random, forced"}
 
 
@@ -80,6 +85,49 @@ def compared(x: np.ndarray, labels: np.ndarray, plane: np.ndarray, train: np.nda
         "hill": narrow.tau,
         "centres": 100 * len(narrow.centres) / len(known),
         "share": 100 * float(np.trace(plane.T @ M @ plane) / np.trace(M)),
+    }
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A kernel on a flat square through the toy: along a direction that decides, and along one that tells nothing."""
+
+    volumes: np.ndarray  # (side, side), log-volume over its median, nats
+    places: np.ndarray  # (P, 2) of circles
+    metrics: np.ndarray  # (P, 2, 2), at these places
+
+
+def slices(draw: int, half: float = HALF, side: int = 81, circles: int = 3) -> dict[str, Slice]:
+    """A plain, a magnified (narrow hills) and a learned kernel on the same square through this draw of the toy.
+
+    There the other deciding coordinate is 1, so the boundary is the line x_1 = 0. All have sigma = 2 sqrt(d), and the
+    magnified one C = 1000. half: of the square's side, in the unit of the inputs. circles: how many in a row.
+    """
+    x, labels, plane, train = features.toy(draw)
+    known, told, d = x[train], labels[train], x.shape[1]
+    nothing = np.linalg.qr(np.c_[plane, np.eye(d)])[0][:, 2]
+    frame = np.stack([plane[:, 0], nothing], 1)  # (d, 2)
+
+    def square(ticks: np.ndarray) -> tuple[np.ndarray, torch.Tensor]:
+        places = np.stack(np.meshgrid(ticks, ticks), -1).reshape(-1, 2)
+        return places, torch.from_numpy(places @ frame.T + plane[:, 1])
+
+    places, at = square(np.linspace(-half, half, circles + 2)[1:-1])
+    glass = magnified.machine(known, told, Choice("support", 2.0, 1000.0, NARROW))
+    volumes = glass.log_volume(square(np.linspace(-half, half, side))[1]).numpy().reshape(side, side)
+    centres = torch.from_numpy(glass.x[glass.centres])
+    root, flat = learned_root(known, told), np.zeros((side, side))
+    metrics = {
+        "plain": (flat, np.eye(d)),
+        "magnified": (
+            volumes - np.median(volumes),
+            conformal_rbf_metric(centres, at, glass.sigma, glass.tau).numpy(),
+        ),
+        "learned": (flat, root @ root),
+    }
+    return {
+        name: Slice(volume, places, np.broadcast_to(frame.T @ metric @ frame, (len(places), 2, 2)))
+        for name, (volume, metric) in metrics.items()
     }
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import torch
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle
+from matplotlib.patches import Circle, Ellipse
 from matplotlib.patheffects import withStroke
 
-from book.chapters.kernels import checks, derived, magnified
+from book.chapters.kernels import checks, derived, magnified, one_task
 from book.claims.statistics import mean_interval
 from book.figures.figures import GREY, labels_apart, name_rows, shades, subplots
 from support.geometry import conformal_rbf_log_volume_element
@@ -267,6 +267,51 @@ def directions_figure(table: pd.DataFrame):
         images.text(len(kinds) - 0.85, mean.iloc[-1], label, va="center", color=colour, fontsize=9)
     images.set(xticks=range(len(kinds)), title="Images", xlim=(-0.4, len(kinds) + 0.2))
     images.set_xticklabels(list(kinds.values()), fontsize=9)
+    return fig
+
+
+ROWS = {  # column of "kernel-one-task" -> the row of its errors in the picture, and its name
+    "plain": (0, "plain"),
+    "support": (2, "magnify,\nstrength chosen"),
+    "support, forced": (3, "magnify,\nstrongly"),
+    "random, forced": (4, "the same at\nrandom points"),
+    "learned": (6, "learn\ndirections"),
+}
+
+
+def one_task_figure(table: pd.DataFrame, found: dict[str, one_task.Slice], half: float = one_task.HALF) -> Figure:
+    """Left: log-volume and unit circles of three kernels on one square. Right, next to them: their test errors.
+
+    table: rows of "kernel-one-task". found: title of a map -> a kernel of `one_task.slices`, from top to bottom.
+    half: of the square's side.
+    """
+    fig, axes = subplots(3, 2, height=5.6, width_ratios=(1, 2.6))
+    errors = fig.add_subplot(axes[0, 1].get_gridspec()[:, 1])
+    for ax in axes[:, 1]:
+        ax.remove()
+    for ax, (title, kernel) in zip(axes[:, 0], found.items(), strict=True):
+        side = np.linspace(-half, half, len(kernel.volumes))
+        ax.pcolormesh(side, side, kernel.volumes, vmin=-6, vmax=6, shading="nearest", rasterized=True)
+        values, vectors = np.linalg.eigh(kernel.metrics)  # values ascend, so the last is of the shorter radius
+        radii = 0.28 * np.sqrt(values[:, -1:].min() / np.maximum(values, 1e-12))
+        for place, axis, r in zip(kernel.places, vectors[:, :, 0], radii, strict=True):
+            angle = float(np.degrees(np.arctan2(axis[1], axis[0])))
+            ax.add_patch(Ellipse(tuple(place), *(2 * r), angle=angle, fill=False, edgecolor="white", linewidth=1.2))
+        ax.axvline(0, color="black", linewidth=1.6, linestyle="--")
+        ax.set(title=title, aspect="equal", xlim=(-half, half), ylim=(-half, half), xticks=(), yticks=())
+        ax.set(xlabel="decides", ylabel="tells nothing")
+        ax.grid(visible=False)
+    for number, colour in {2: LINES[-1], 10: "black"}.items():
+        rows = table[table["data"] == f"{number} inputs"]
+        for column, (row, _) in ROWS.items():
+            errors.plot(rows[column], row + np.linspace(-0.16, 0.16, len(rows)), ".", alpha=0.5, color=colour)
+            mean = rows[column].mean()
+            errors.plot([mean, mean], [row - 0.25, row + 0.25], linewidth=2.4, color=colour)
+            errors.text(mean, row - 0.32, f"{mean:.1f}%", ha="center", fontsize=9, color=colour)
+        errors.text(rows["plain"].min(), -0.72, f"{number} inputs", fontweight="bold", color=colour)
+    errors.set_yticks([row for row, _ in ROWS.values()], [name for _, name in ROWS.values()])
+    errors.set(xlabel="test error (%)", xlim=(0, None), xticks=range(0, 26, 5), ylim=(6.9, -1.1))
+    errors.grid(axis="y", visible=False)
     return fig
 
 
