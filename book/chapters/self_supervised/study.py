@@ -31,4 +31,9 @@ STUDIES = by_name(
                      "Barlow Twins, SimCLR and labels, ResNet-10 of width 4 on scikit-learn's digits, 30 epochs",
                      width=4, objectives=(*BOTH, "supervised"), images=1437, seeds=10, first_seed=100, pairs=64,
                      **ENCODERS | LINES_ALONE | {"batch": 100}),
+    # one thing is otherwise, and the seeds are those of the networks with labels: the digits are shifted and mirrored
+    ResidualStudy.of("augmented-digits", "digits", 30,
+                     "ResNet-10 of width 4 on scikit-learn's digits with labels, shifted and mirrored, 30 epochs",
+                     width=4, images=1437, seeds=10, first_seed=100, pairs=64,
+                     **ENCODERS | LINES_ALONE | {"batch": 100, "augmentation": "crop and flip"}),
 )  # fmt: skip
