@@ -86,34 +86,38 @@ def geodesics() -> None:
 def shapes() -> None:
     """Where classifiers on two toys are most sensitive."""
     starts = range(12)
-    arrangements = {"End to end: most lie along": toys.TWO, "Side by side: all lie across": toys.BESIDE}
+    arrangements = {"End to end: few lie across": toys.TWO, "Side by side: all lie across": toys.BESIDE}
     drawn = {}
     for title, classes in arrangements.items():
         toy = toys.toy(classes)
-        drawn[title] = toy, [toys.network(toy, "ReLU, linear head", seed) for seed in starts]
+        both = ([toys.network(toy, "ReLU, linear head", seed, steps) for seed in starts] for steps in (0, 400))
+        drawn[title] = toy, *both
     show(
         pictures.directions_figure(drawn),
         name="fig-shapes",
-        title="Most layers are most sensitive on the way from one class to the other, whatever the classes' shape.",
-        caption=f"Two toys with two long classes, and {len(starts)} networks of each after training. Each draws a "
-        "line in the direction in which it is most sensitive; the longer, the clearer. A metric that fits a long "
-        "class is most sensitive across it (dashed). (300 points, 32 ReLUs, 400 steps of Adam)",
+        title="The same two shapes, another answer: where a layer is most sensitive depends on where the other class "
+        "is.",
+        caption=f"Two toys with two long classes, and {len(starts)} networks of each. Each draws a line in the "
+        "direction in which it is most sensitive; the longer, the clearer. Before training (blue) the lines point "
+        "anywhere. A metric that fits a long class is most sensitive across it (dashed). (300 points, 32 ReLUs, 400 "
+        "steps of Adam)",
         alt="Two panels with two long grey ellipses each, and a dashed line across each of them. Where the "
-        "ellipses lie end to end, thin lines point mostly along them; where they lie side by side, across them.",
+        "ellipses lie end to end, the black lines are far from the dashed one; where they lie side by side, they "
+        "are near it. Short blue lines point anywhere.",
     )
 
 
 def mismatch() -> None:
     """The mismatch of every network on MNIST with the classes, before and after training."""
-    lines = untrained("mismatch", {"pooled": "one for all", "Euclid": "Euclid", "another": "wrong class"})
+    lines = untrained("mismatch", {"pooled": "one for all", "Euclid": "Euclid (round)", "another": "wrong class"})
     turned = derived.rows(ROTATED, when="after").groupby("network")["rotated"]
     show(
-        pictures.slopes_figure(judged(), "mismatch", "mismatch (nats)", lines, turned.mean()),
+        pictures.slopes_figure(judged(), "mismatch", "mismatch (nats): worse →", lines, turned.mean()),
         name="fig-mismatch",
         title="After training every ruler fits its class worse, as badly as if turned at random.",
         caption=f"Each line is one network, before and after training. {HEADS}. Dashed: rulers that nobody trained. "
-        f"Thick: the mean of trained ones, turned at random ({turned.size().min()} networks of each kind). The axis "
-        f"does not begin at 0. ({about()})",
+        f"Thick: the mean of trained layers, turned at random, of {turned.size().min()} networks of each kind, these "
+        f"among them. The axis does not begin at 0. ({about()})",
         alt="Four groups of lines, all of which rise. They start just above the dashed lines of one metric for all "
         "classes and of Euclid, and end at the short thick lines of their own metrics at random angles.",
     )
@@ -127,7 +131,8 @@ def share() -> None:
         name="fig-share",
         title="Training turns every ruler towards the directions that separate class centres.",
         caption=f"Share of the metric where class centres differ. Each line: one network. {HEADS}. Dashed: rulers "
-        f"without training. ({about()})",
+        "without a preference, round after the rescaling (one for all) or in pixels (Euclid). Fisher's discriminant "
+        f"would lie at 100%. ({about()})",
         alt="Four groups of lines, all of which rise steeply, from below the dashed line at 45 percent to above it.",
     )
 

@@ -19,6 +19,7 @@ from support.networks.gaussians import Gaussian
 BOUNDARY, CLASS = "#009E73", "#cccccc"  # neither is the colour of an activation
 HYPOTHESIS: dict[str, Any] = {"color": "black", "linestyle": "--", "linewidth": 2.5}
 LEARNED: dict[str, Any] = {"color": "black", "linewidth": 1.2}
+UNTRAINED: dict[str, Any] = {"color": "#7fb3d5", "linewidth": 0.9}
 
 
 def geodesics_figure(panels: dict[str, tuple]):
@@ -52,33 +53,35 @@ def geodesics_figure(panels: dict[str, tuple]):
     return fig
 
 
-def directions_figure(toys: dict[str, tuple[Toy, list[nn.Sequential]]]):
+def directions_figure(toys: dict[str, tuple[Toy, list[nn.Sequential], list[nn.Sequential]]]):
     """Two classes and the directions in which layers are most sensitive to them.
 
-    toys: title -> data and networks. The ellipses are the classes; over them lies a line for each hidden layer: the
-    longer, the less sensitive the layer is across it. Dashed, the line of a layer with the ruler of the class. The
-    metrics are means over a class.
+    toys: title -> data, networks before training, and after it. The ellipses are the classes; over them lies a line
+    for each hidden layer: the longer, the less sensitive the layer is across it. Dashed, the line of a layer with the
+    ruler of the class. The metrics are means over a class.
     """
     fig, axes = figures.subplots(1, len(toys), height=2.9, squeeze=False)
-    for ax, (title, (data, networks)) in zip(axes[0], toys.items(), strict=True):
+    for ax, (title, (data, untrained, networks)) in zip(axes[0], toys.items(), strict=True):
         for c, g in enumerate(data.gaussians):
             _circles(ax, g.mean[None], g.precision[None], _longer(g, g.precision), color=CLASS)
             members = data.x[data.labels == c]
-            learned = [pullback_metric(network[:2], members).mean(0) for network in networks]
-            for number, metric in enumerate([g.precision, *learned]):
+            looks = [UNTRAINED] * len(untrained) + [LEARNED] * len(networks) + [HYPOTHESIS]
+            layers = [pullback_metric(network[:2], members).mean(0) for network in (*untrained, *networks)]
+            for look, metric in zip(looks, [*layers, g.precision], strict=True):
                 half = 2.2 * most_sensitive(metric)
-                ax.plot(*torch.stack([g.mean - half, g.mean + half]).T, **(LEARNED if number else HYPOTHESIS))
+                ax.plot(*torch.stack([g.mean - half, g.mean + half]).T, **look)
         ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlim=(-4.2, 4.2), ylim=(-1.2, 3.2))
         ax.grid(visible=False)
         _boundary(ax, networks[0])
     looks = [
         Patch(color=CLASS),
         Line2D([], [], **HYPOTHESIS),
+        Line2D([], [], **UNTRAINED),
         Line2D([], [], **LEARNED),
         Line2D([], [], color=BOUNDARY),
     ]
-    names = ["a class", "the hypothesis", "a network", "boundary"]
-    fig.legend(looks, names, loc="outside lower center", ncols=4)
+    names = ["a class", "the hypothesis", "untrained", "trained", "boundary of one"]
+    fig.legend(looks, names, loc="outside lower center", ncols=5)
     return fig
 
 
@@ -156,7 +159,7 @@ def rulers_figure(found: dict[str, Ruler], count: int = 121):
         ax.grid(visible=False)
     axes[0][0].set_ylabel("$x_2$")
     bar: dict[str, Any] = {"extend": "both", "location": "bottom", "shrink": 0.4, "aspect": 30}
-    fig.colorbar(image, ax=axes[0].tolist(), label="magnified: log-volume (nats)", **bar)
+    fig.colorbar(image, ax=axes[0].tolist(), label="magnification, over the median (nats)", **bar)
     return fig
 
 
