@@ -33,6 +33,22 @@ def signs() -> None:
     )
 
 
+def ratios() -> None:
+    """How much more wide layers stretch outward than sideways: GELU's ratio turns back."""
+    radii = torch.linspace(0, 3, 121, dtype=torch.float64)[1:]
+    layers = {"z²": Wide(2, 2, 1.0, 1.0), "GELU": GELU, "ReLU": Wide("relu", 2), "erf": Wide("erf", 2)}
+    show(
+        pictures.ratios_figure(radii, layers),
+        name="fig-ratios",
+        title="Erf and z² leave the ratio 1 for good. GELU leaves it, and must come back, because ReLU never left.",
+        caption="How much more an infinitely wide layer stretches a step outward than a step sideways. Blue: away "
+        "from 1, as on a saddle. Red: back to 1, as on a sphere. (Formulas; two dimensions, weight variance 1; bias "
+        "variance 1 for z², else 0)",
+        alt="Four lines that begin at 1. That of z² rises and that of erf falls, in blue. ReLU stays at 1. GELU "
+        "rises to 1.18 at a distance of 0.55, in blue, and falls back to 1, in red.",
+    )
+
+
 def paraboloid(distances: Tensor, textbook: Tensor, loops: list[float]) -> None:
     """The curvature of a paraboloid in three ways; distances, (N,), from its axis."""
     points = torch.stack([distances, torch.zeros_like(distances)], 1)

@@ -52,6 +52,24 @@ def circles_figure(radii: Tensor, examples: dict[str, Wide], shown: Wide):
     return fig
 
 
+def ratios_figure(radii: Tensor, layers: dict[str, Wide]):
+    """The stretch along a ray over that across it in wide layers: red where it comes back to 1."""
+    fig, ax = figures.subplots(height=3.0)
+    ax.axhline(1, color="black", linewidth=0.8)
+    for name, layer in layers.items():
+        q = layer.stretch_ratio(radii).numpy()
+        back = np.append(np.diff(np.abs(np.log(q))) < -1e-6, False)
+        ax.plot(radii, np.where(back, np.nan, q), color=NEGATIVE if np.ptp(q) > 1e-6 else "black", linewidth=2.2)
+        ax.plot(radii, np.where(back, q, np.nan), color=POSITIVE, linewidth=3.2)
+        end = int(back.argmax()) + 12 if back.any() and q.max() < 1.3 else len(radii) - 1  # where its name stands
+        ax.text(float(radii[end]) + 0.05, q[end], name, va="bottom" if end < len(radii) - 1 else "center")
+    ax.set(xlabel="distance from the origin", ylabel="stretch outward over sideways, $s$", yscale="log")
+    ax.set(xlim=(0, float(radii[-1])), yticks=(0.5, 0.7, 1, 1.4, 2))
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.minorticks_off()
+    return fig
+
+
 def sketch(ax: Axes3D, height: Callable[[np.ndarray, np.ndarray], np.ndarray], colour: str) -> None:
     """A surface over the unit disc with circles around its middle and lines from there."""
     radius, angle = np.meshgrid(np.linspace(0, 1, 25), np.linspace(0, 2 * np.pi, 49))
