@@ -74,8 +74,9 @@ def gelu() -> None:
         pictures.gelu_figure(radii, spreads, R),
         name="fig-gelu",
         title="Biases move the region where GELU's curvature is positive, and do not remove it.",
-        caption="Curvature of infinitely wide GELU layers in two dimensions. Red: positive. Black: R = 0. The "
-        "colours are logarithmic beyond 0.0001. (Quadrature; weight variance 1)",
+        caption="Curvature R of infinitely wide GELU layers in two dimensions. Red: positive. Black: R = 0. A sphere "
+        "of radius 1 has R = 2. The colours are logarithmic beyond 0.0001. (Numerical integration; weight variance "
+        "1)",
         alt="A map over distance and spread of the biases. A blue region near the origin is followed by a broad red "
         "one, which starts farther out for larger biases. A nearly white region follows.",
     )
@@ -88,8 +89,7 @@ def three_units() -> None:
         name="fig-three-units",
         title="Three erf units with biases have positive curvature around the origin.",
         caption="Curvature by the common bias b; red: positive, blue: negative (logarithmic). Circle: |x| = 2b, "
-        "where the sign changes. In print also the log-volume (top), with crosses where two units have the "
-        "preactivation 0. (Closed form)",
+        "where the sign changes. (Closed form; in print the log-volume is above)",
         alt="Six maps. Without bias they have six-fold symmetry, and the curvature is negative. With bias they have "
         "three-fold symmetry, and the curvature is positive inside a circle whose radius is twice the bias.",
         turn=pictures.three_units_turn(),

@@ -184,6 +184,8 @@ def gelu_figure(radii: Tensor, spreads: Tensor, R: Tensor):
     image = ax.pcolormesh(*grid, cmap="RdBu_r", norm=norm, shading="nearest", rasterized=True)
     ax.contour(*grid, [0], colors="black", linewidths=1)
     ax.grid(visible=False)
+    for x, y, words in ((0.35, 1.2, "like a\nsaddle"), (1.8, 0.5, "like a sphere"), (3.45, 0.15, "nearly\nflat")):
+        ax.text(x, y, words, ha="center", va="center", weight="bold")
     ax.set(xlabel="distance from the origin $|x|$", ylabel="SD of the biases")
     bar = fig.colorbar(image, ax=ax, label="curvature $R$", extend="min")
     bar.set_ticks([-1, -1e-2, -1e-4, 0, 1e-4, 1e-2, 1])
