@@ -135,6 +135,6 @@ def test_the_chapter_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "10_self_supervised", scale="smoke")
     assert code == 0, notebook
     shown = figures_of(notebook)
-    assert {"fig-self-bumps", "fig-self-views", "fig-self-toy", "fig-self-dip", "fig-self-live"} <= shown.keys()
+    assert {"fig-self-bumps", "fig-self-views", "fig-self-toy", "fig-self-film", "fig-self-live"} <= shown.keys()
     for fact in ("digits", "n = at most 2", "smoke scale"):
         assert fact in shown["fig-self-live"]["caption"], fact

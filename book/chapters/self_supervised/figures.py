@@ -10,8 +10,9 @@ from torch import nn
 
 from book import chapters
 from book.chapters.self_supervised import pictures
-from book.chapters.self_supervised.claims import AS_IN_THE_PAPER, OBJECTIVES, STUDY
-from book.chapters.self_supervised.numbers import DIGITS, LABELLED, RAW, rows, untrained_elsewhere
+from book.chapters.self_supervised.claims import OBJECTIVES, STUDY
+from book.chapters.self_supervised.numbers import DIGITS, LABELLED
+from book.figures import film
 from book.figures.figures import show
 from book.measures.residual import clusters, lines, results, slopes
 from book.measures.residual.results import ResidualArm
@@ -48,6 +49,25 @@ def between_images() -> None:
         alt="Three panels alike. Before training a solid and a dashed grey line sag together. After training a solid "
         "and a dashed black line arch; the solid one, across two classes, is a little higher in the middle than the "
         "dashed one, within one class. With labels it is hardly otherwise.",
+    )
+
+
+def along() -> None:
+    """The same with the images of both paths, which readers can slide along, and with other networks."""
+    of = {name: replace(recorded(STUDY), objective=objective) for name, objective in OBJECTIVES.items()}
+    of |= {"with labels": recorded(LABELLED)}
+    strips = lines.photographs([run for arm in of.values() for run in arm.of().values()])
+    films = [lines.film(arm, name, strips) for name, arm in of.items()]
+    show(
+        film.still(films[0]),
+        name="fig-self-film",
+        title="Halfway between two photographs lies a double exposure, and there space swells.",
+        caption=f"{NO_IMAGES if strips is None else ''}The first picture with its images: slide along both "
+        "paths. (The curves are means over up to 12 paths of each kind; the still shows Barlow Twins)",
+        alt="Two columns. Left, a line from a deer to a ship, right from a dog to another dog. Before training the "
+        "curves dip to about minus 23 percent. After training they rise to 18 percent on the left and 15 on the "
+        "right.",
+        turn=film.turn(films),
     )
 
 
@@ -89,32 +109,6 @@ def toy(kept: dict[str, Sequence[dict[int, nn.Module]]], found: dict[str, np.nda
         "with labels shows a bright vertical band. Below, the lines of Barlow Twins and SimCLR are high at both ends "
         "after training, and that with labels rises from zero to almost two nats.",
         turn=clusters.turn({name: list(several[0].values()) for name, several in kept.items()}, steps, 30),
-    )
-
-
-def dip() -> None:
-    """The effect of SimCLR at the boundary, by what it was trained and measured on."""
-    tables = chapters.tables()
-    normalised, plain = (rows(study, "simclr")(tables) for study in (RAW, AS_IN_THE_PAPER["without normalisation"]))
-    show(
-        slopes.rows_figure(
-            {
-                "normalised images\nin both": normalised["effect 4 across after"].to_numpy(),
-                "images as they are\nin both": plain["effect 4 across after"].to_numpy(),
-                "trained on normalised,\nmeasured as they are": normalised[
-                    "raw effect at the same places"
-                ].to_numpy(),
-                "the same,\nbefore training": untrained_elsewhere(tables),
-            },
-            "stretched more than at the images",
-            height=2.6,
-        ),
-        name="fig-self-dip",
-        title="After training SimCLR dips only where it is measured on other images than it learned from.",
-        caption="Stretch at the boundary over that at the images. Rows 1, 3 and 4 are measured at the same places. "
-        f"Dots: encoders. Bars: means with 95% intervals. ({recorded(RAW).study.protocol})",
-        alt="Four rows of dots. The first two lie to the right of zero, at about 9 and 7 percent. The last two lie "
-        "to the left of it, at about minus 9 and minus 6 percent.",
     )
 
 

@@ -5,14 +5,12 @@ A stretch is a share: 0.18 means that a direction is stretched by 18% more than 
 
 from collections.abc import Callable
 
-import numpy as np
 import pandas as pd
 
 from book.chapters.self_supervised.claims import BEATS, IN_WORDS, STUDY
 from book.chapters.self_supervised.derived import TABLE
 from book.claims.numbers import Number
-from book.measures.residual import numbers, results
-from book.measures.residual.results import ACROSS, BEFORE, FEATURES, SAME_PLACES
+from book.measures.residual import numbers
 from book.measures.tables import Tables
 
 LABELLED, DIGITS, RAW = "deep-resnet10", f"{STUDY}-digits", f"{STUDY}-raw"
@@ -36,22 +34,6 @@ def _pair(name: str, words: str, of: Rows, when: str = "after") -> dict[str, Num
     }
 
 
-def _simclr(tables: Tables) -> list:
-    """The records of SimCLR that were measured with and without normalisation."""
-    return [run for run in tables.runs(tables.studies[RAW]) if run.spec.objective == "simclr"]
-
-
-def _raw_probe(tables: Tables) -> float:
-    return float(np.mean([run.arrays["probe_raw_accuracy"][1] for run in _simclr(tables)]))
-
-
-def untrained_elsewhere(tables: Tables) -> np.ndarray:
-    """The effects of untrained encoders on images that are not normalised, at the places of SimCLR's boundary."""
-    return np.array(
-        [results.effects(run, "raw_measure")[BEFORE, FEATURES, SAME_PLACES, ACROSS] for run in _simclr(tables)]
-    )
-
-
 def _least_of_six(study: str) -> Callable[[Tables], float]:
     """Of SimCLR the smallest of the mean effects by the six measures."""
     return lambda tables: float(
@@ -72,7 +54,6 @@ NUMBERS = {
         rows(RAW, "simclr"),
         "raw effect at the same places",
     ),
-    "mismatch-right": Number("images as they are that the probe of normalised ones gets right", _raw_probe, "%"),
     **_pair("digits-labels", "digits with labels", rows(DIGITS, "supervised")),
     "digits-own-before": _stretch(
         "untrained networks on digits, fitted boundary over matched place, over the straight line",
