@@ -61,4 +61,8 @@ OUTCOMES = {
     "OWN-9-k": _EFFECT,
     "OWN-9-l": _UNTRAINED,
     "OWN-9-m": _UNTRAINED,
+    "OWN-9-n": [
+        *larger("effect 4 alike after", "plain effect 4 alike after", **{"test accuracy": 95 + WIGGLE}),
+        ({"effect 4 alike after": UP, "plain effect 4 alike after": 0.0, "test accuracy": 70 + WIGGLE}, "void"),
+    ],
 }
