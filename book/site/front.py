@@ -110,7 +110,7 @@ def ideas() -> None:
     """Shows the two ideas as sketches."""
     show(
         ideas_figure(),
-        name="fig-ideas",
+        name="fig-two-ideas",
         title="The two ideas.",
         caption="Left: what an output says along a line through three classes. Right: equal changes of the image, "
         "each drawn as wide as the change inside the network.",
