@@ -48,7 +48,7 @@ def ideas_figure() -> Figure:
     for k, words in ((1, "a small change"), (6, "the same change")):
         space.annotate("", (edges[k], -1.2), (edges[k + 1], -1.2), arrowprops=look)
         space.text(edges[k : k + 2].mean(), -1.5, words, ha="center", va="center", fontsize=9)
-    space.set(title="2. Space swells where it decides (sketch)", xlim=(-4.3, 4.3), ylim=(-1.7, 1.5))
+    space.set(title="2. Space swells at the boundary (sketch)", xlim=(-4.3, 4.3), ylim=(-1.7, 1.5))
     for ax in (ruler, space):
         ax.set(xticks=[], yticks=[])
         ax.spines[:].set_visible(False)
