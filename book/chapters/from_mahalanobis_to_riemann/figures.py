@@ -90,8 +90,8 @@ def shapes() -> None:
     drawn = {}
     for title, classes in arrangements.items():
         toy = toys.toy(classes)
-        both = ([toys.network(toy, "ReLU, linear head", seed, steps) for seed in starts] for steps in (0, 400))
-        drawn[title] = toy, *both
+        before, after = ([toys.network(toy, "ReLU, linear head", seed, n) for seed in starts] for n in (0, 400))
+        drawn[title] = toy, before, after
     show(
         pictures.directions_figure(drawn),
         name="fig-shapes",
