@@ -189,6 +189,16 @@ def test_crops_and_flips_are_those_of_padded_images():
         assert torch.equal(found[i], wanted.flip(2) if mirrored[i] else wanted)
 
 
+def test_shifted_images_move_by_an_eighth_of_their_width_at_most():
+    x = 1 + torch.rand(60, 1, 8, 8)
+    found = augmentation.shifted(x, named(1, 1, "some"))
+    shift = torch.randint(3, (2, 60), generator=named(1, 1, "some"))
+    assert len({*map(tuple, shift.T.tolist())}) == 9
+    for i in range(60):
+        padded, (row, column) = torch.nn.functional.pad(x[i], (1,) * 4), shift[:, i].tolist()
+        assert torch.equal(found[i], padded[:, row : row + 8, column : column + 8])
+
+
 @pytest.mark.parametrize("turn", [0.0, 0.1, -0.3, 0.5])
 def test_hues_turn_as_those_of_torchvision(turn):
     import_torchvision()

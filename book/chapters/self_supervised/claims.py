@@ -48,13 +48,15 @@ adding it to both objectives, changes the sign. An arm is decided after Holm's c
               its numbers were known (+0.06, +0.06, +0.06 and +0.02) when this one was written
     OWN-9-m   the same of networks that learn the digits with labels. It was an arm of OWN-9-l (+0.63)
     OWN-9-n   whether augmentation makes the bump within one class: effect at matched places of networks that learn
-              shifted and mirrored digits with their labels, minus that of networks that learn them as they are
-              (-0.007), paired by seed; asked where the first get 80% of the test images right. Two versions of an
-              image have one label, as two views have one code. So training flattens space around the images that it
-              has seen, and may leave the way between them. Networks with labels have a bump within one class on
-              photographs, which they see shifted and mirrored, and none on digits, which they saw as they are.
-              Written when all of these were known, and before any network had learned digits that are shifted. A
-              shift is up to four pixels of eight, so some digits lose half of their strokes
+              shifted digits with their labels, minus that of networks that learn them as they are (-0.007), paired by
+              seed; asked where the first get 80% of the test images right. Two versions of an image have one label,
+              as two views have one code. So training flattens space around the images that it has seen, and may leave the
+              way between them. Networks with labels have a bump within one class on photographs, which they see
+              shifted and mirrored, and none on digits, which they saw as they are. Written when all of these were
+              known, and before any network had learned digits that are shifted. First the digits were mirrored, and
+              shifted by up to four of their eight pixels. These networks got 50% of the test images right, and no
+              bump within one class (-0.03), so the claim was void. Before any network saw it, the rule was asked of
+              digits that are shifted by up to one pixel, an eighth of their width, as photographs are
 
 When the rules up to OWN-9-e were written no encoder had been trained. Later, before the records, one was trained with
 Barlow Twins for 4 epochs on 10,000 images, for its probe's accuracy alone: 44% of 1,000 test images, untrained 31%.
@@ -145,8 +147,8 @@ def digits_with_labels(tables: Tables) -> list[Arm]:
 
 
 def augmented_and_not(tables: Tables) -> list[Arm]:
-    """Networks that learn shifted and mirrored digits with labels, beside those that learn them as they are."""
-    arm = numbers.arm(tables, "digits", "augmented-digits")
+    """Networks that learn shifted digits with labels, beside those that learn them as they are."""
+    arm = numbers.arm(tables, "digits", "shifted-digits")
     plain = tables.once(numbers.networks, f"{STUDY}-digits", "supervised", "", 0.0)
     return [replace(arm, table=arm.table.join(plain.select_dtypes("number").add_prefix("plain "), how="left"))]
 
@@ -296,10 +298,13 @@ CLAIMS = (
     own("OWN-9-m", "Networks that learn the digits with labels have more contrast at their boundary than they had "
         "before training at boundaries of their own.", *_BOTH_UNTRAINED, arms=digits_with_labels, late=True,
         amended=_SAME_PLACES("holds")),
-    own("OWN-9-n", "Networks that learn shifted and mirrored digits with their labels have a bump within one class, "
-        "over those that learn the digits as they are.",
+    own("OWN-9-n", "Networks that learn shifted digits with their labels have a bump within one class, over those "
+        "that learn the digits as they are.",
         mean("effect within one class minus that without augmentation: {:+.3f} nats per output",
              lambda t: t["effect 4 alike after"] - t["plain effect 4 alike after"],
              "effect within one class with augmentation minus without", only_if=(_LEARNED,)),
-        arms=augmented_and_not),
+        arms=augmented_and_not, amended=amended(
+            "Networks did not learn digits that are shifted by half of their width and mirrored: they got 50% of the "
+            "test images right. Now they are shifted by an eighth of it, as the photographs are, and not mirrored.",
+            "of digits that are shifted by up to four pixels and mirrored", "untested", "2026-11-30")),
 )  # fmt: skip

@@ -55,7 +55,7 @@ NUMBERS = {
         "raw effect at the same places",
     ),
     **_pair("digits-labels", "digits with labels", rows(DIGITS, "supervised")),
-    **_pair("digits-augmented", "shifted and mirrored digits with labels", rows("augmented-digits", "supervised")),
+    **_pair("digits-shifted", "shifted digits with labels", rows("shifted-digits", "supervised")),
     "digits-own-before": _stretch(
         "untrained networks on digits, fitted boundary over matched place, over the straight line",
         _DIGITS_OWN,

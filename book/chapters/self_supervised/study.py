@@ -31,9 +31,12 @@ STUDIES = by_name(
                      "Barlow Twins, SimCLR and labels, ResNet-10 of width 4 on scikit-learn's digits, 30 epochs",
                      width=4, objectives=(*BOTH, "supervised"), images=1437, seeds=10, first_seed=100, pairs=64,
                      **ENCODERS | LINES_ALONE | {"batch": 100}),
-    # one thing is otherwise, and the seeds are those of the networks with labels: the digits are shifted and mirrored
-    ResidualStudy.of("augmented-digits", "digits", 30,
-                     "ResNet-10 of width 4 on scikit-learn's digits with labels, shifted and mirrored, 30 epochs",
-                     width=4, images=1437, seeds=10, first_seed=100, pairs=64,
-                     **ENCODERS | LINES_ALONE | {"batch": 100, "augmentation": "crop and flip"}),
+    # one thing is otherwise, and the seeds are those of the networks with labels: digits are shifted and mirrored, by
+    # as many pixels as photographs, from which networks did not learn; then by the same share of their width
+    *(ResidualStudy.of(f"{name}-digits", "digits", 30,
+                       f"ResNet-10 of width 4 on scikit-learn's digits with labels, {words}, 30 epochs",
+                       width=4, images=1437, seeds=10, first_seed=100, pairs=64,
+                       **ENCODERS | LINES_ALONE | {"batch": 100, "augmentation": augmentation})
+      for name, words, augmentation in (("augmented", "shifted by up to four pixels and mirrored", "crop and flip"),
+                                        ("shifted", "shifted by up to one pixel", "shift"))),
 )  # fmt: skip

@@ -14,15 +14,27 @@ WEIGHTS = (0.299, 0.587, 0.114)  # of red, green and blue in grey
 
 
 def crop_and_flip(x: Tensor, random: torch.Generator) -> Tensor:
-    """Each image shifted by up to PAD pixels, with zeros around it, and mirrored with probability 1/2."""
-    N, channels, H, W = x.shape
+    """Each image, (N, C, H, W), shifted by up to PAD pixels, and mirrored with probability 1/2."""
+    N, W = len(x), x.shape[-1]
     shift = torch.randint(2 * PAD + 1, (2, N), generator=random).to(x.device)
     mirrored = (torch.rand(N, generator=random) < 0.5).to(x.device)
-    rows = shift[0, :, None] + torch.arange(H, device=x.device)
     columns = torch.arange(W, device=x.device).expand(N, W)
-    columns = shift[1, :, None] + torch.where(mirrored[:, None], W - 1 - columns, columns)
-    padded = functional.pad(x, (PAD,) * 4).permute(0, 2, 3, 1)
-    found = padded[torch.arange(N, device=x.device)[:, None, None], rows[:, :, None], columns[:, None, :]]
+    return _cropped(x, PAD, shift, torch.where(mirrored[:, None], W - 1 - columns, columns))
+
+
+def shifted(x: Tensor, random: torch.Generator) -> Tensor:
+    """Each image, (N, C, H, W), shifted by up to an eighth of its width, as `crop_and_flip` does with CIFAR-10."""
+    N, W = len(x), x.shape[-1]
+    shift = torch.randint(2 * (W // 8) + 1, (2, N), generator=random).to(x.device)
+    return _cropped(x, W // 8, shift, torch.arange(W, device=x.device).expand(N, W))
+
+
+def _cropped(x: Tensor, pad: int, shift: Tensor, columns: Tensor) -> Tensor:
+    """Crops of the images with `pad` zeros around them; shift: by row and column, (2, N); columns: in order, (N, W)."""
+    rows = shift[0, :, None] + torch.arange(x.shape[2], device=x.device)
+    columns = shift[1, :, None] + columns
+    padded = functional.pad(x, (pad,) * 4).permute(0, 2, 3, 1)
+    found = padded[torch.arange(len(x), device=x.device)[:, None, None], rows[:, :, None], columns[:, None, :]]
     return found.permute(0, 3, 1, 2)  # channels last in memory
 
 

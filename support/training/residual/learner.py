@@ -142,6 +142,8 @@ class Learner:
             views = [augmentation.view(x, random) for _ in range(2)]
         elif spec.augmentation == "crop and flip":
             views = [augmentation.crop_and_flip(x, random)]
+        elif spec.augmentation == "shift":
+            views = [augmentation.shifted(x, random)]
         else:
             views = [x]
         views = [self.laid_out(self.normalise(x).roll(self.roll, 0)) for x in views]

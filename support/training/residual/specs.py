@@ -16,7 +16,7 @@ KNOWN = {
     "precision": ("fp32", "bf16"),
     "optimiser": ("sgd", "adam"),
     "schedule": ("onecycle", "constant"),
-    "augmentation": ("none", "crop and flip", "views"),
+    "augmentation": ("none", "shift", "crop and flip", "views"),
     "objective": ("supervised", "barlow", "simclr"),
 }
 SELF_SUPERVISED = ("barlow", "simclr")
