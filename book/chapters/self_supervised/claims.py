@@ -50,8 +50,8 @@ adding it to both objectives, changes the sign. An arm is decided after Holm's c
     OWN-9-n   whether augmentation makes the bump within one class: effect at matched places of networks that learn
               shifted digits with their labels, minus that of networks that learn them as they are (-0.007), paired by
               seed; asked where the first get 80% of the test images right. Two versions of an image have one label,
-              as two views have one code. So training flattens space around the images that it has seen, and may leave the
-              way between them. Networks with labels have a bump within one class on photographs, which they see
+              as two views have one code. So training flattens space around the images that it has seen, and may leave
+              the way between them. Networks with labels have a bump within one class on photographs, which they see
               shifted and mirrored, and none on digits, which they saw as they are. Written when all of these were
               known, and before any network had learned digits that are shifted. First the digits were mirrored, and
               shifted by up to four of their eight pixels. These networks got 50% of the test images right, and no

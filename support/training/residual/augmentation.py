@@ -30,7 +30,7 @@ def shifted(x: Tensor, random: torch.Generator) -> Tensor:
 
 
 def _cropped(x: Tensor, pad: int, shift: Tensor, columns: Tensor) -> Tensor:
-    """Crops of the images with `pad` zeros around them; shift: by row and column, (2, N); columns: in order, (N, W)."""
+    """Crops of images with `pad` zeros around them. shift: of rows and columns, (2, N). columns: in order, (N, W)."""
     rows = shift[0, :, None] + torch.arange(x.shape[2], device=x.device)
     columns = shift[1, :, None] + columns
     padded = functional.pad(x, (pad,) * 4).permute(0, 2, 3, 1)
