@@ -158,18 +158,20 @@ rulers = cache(partial(toys.rulers, SINUSOID))
 def test_the_hypothesis_is_most_sensitive_across_a_class_and_abs_has_one_direction_for_all():
     data = toys.toy(toys.TWO)
     networks = [toys.network(data, f"{name}, linear head", steps=20) for name in ("Abs", "tanh")]
-    (toy,) = pictures.directions_figure({"toy": (data, networks)}).axes
-    lines = np.array([np.diff(line.get_xydata(), axis=0)[0] for line in toy.lines]).reshape(2, 3, 2)  # by class
-    for line, g in zip(lines[:, 0], data.gaussians, strict=True):
+    fits = {"before": np.array([1.2, 1.4]), "after": np.array([1.5, 1.7])}
+    toy, images = pictures.directions_figure({"toy": (data, networks[:1], networks)}, "images", fits).axes
+    lines = np.array([np.diff(line.get_xydata(), axis=0)[0] for line in toy.lines]).reshape(2, 4, 2)  # by class
+    for line, g in zip(lines[:, 3], data.gaussians, strict=True):
         assert abs(line @ torch.linalg.eigh(g.covariance)[1][:, 1].numpy()) < 1e-9
-    assert [line.get_linestyle() for line in toy.lines] == ["--", "-", "-"] * 2
+    assert [line.get_linestyle() for line in toy.lines] == ["-", "-", "-", "--"] * 2
     assert np.allclose(*lines[:, 1]) and not np.allclose(*lines[:, 2], atol=0.01)
+    assert [text.get_text() for text in images.texts] == ["1.30", "1.60"] and images.get_title(loc="left") == "images"
     assert pictures.most_sensitive(torch.eye(2)).norm() == 0
     assert pictures.most_sensitive(torch.diag(torch.tensor([1.0, 9.0]))).abs().tolist() == pytest.approx([0, 2 / 3])
 
 
 def test_training_leads_away_from_the_rulers_of_classes_that_lie_end_to_end():
-    """And most metrics are then larger along their class than across it, as the title of the picture says."""
+    """And most metrics are then larger along their class than across it, as the picture shows."""
     data, along = toys.toy(toys.TWO), {0: 0, 400: 0}
     for seed in range(12):  # those of the picture
         network = {steps: toys.network(data, "ReLU, linear head", seed, steps) for steps in along}

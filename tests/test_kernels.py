@@ -705,21 +705,15 @@ def test_errors_are_drawn_by_round():
     pyplot.close("all")
 
 
-def test_both_ideas_are_drawn_against_the_plain_kernel():
-    place = [(name, b, n) for name in ("toy", "digits", "MNIST, 1,000 images") for b in (0, 1) for n in range(6)]
-    rounds = pd.DataFrame(place, columns=["data", "block", "round"])
-    rounds["error"] = 20.0 - 3 * rounds["round"] + rounds["block"]
-    titles = {"a": "because", "b": "of", "c": "this"}
-    arms = [{"name": n, "value": 1.0, "low": -0.2, "high": 1.8} for n in ("iris", "pairs of digits")]
-    glass, toy, images = pictures.ideas_figure(arms, pd.Series([1.0, 2.0, 3.0]), rounds, titles).axes
-    bar, dot = glass.lines[:2]  # a gain of 1 is a change of -1
-    assert sorted(bar.get_ydata().tolist()) == [-1.8, 0.2] and dot.get_ydata().tolist() == [-1.0]
-    forced = glass.lines[5]  # after two bars and dots, and its own bar
-    assert (forced.get_ydata().tolist(), forced.get_markerfacecolor()) == ([2.0], "white")
-    assert toy.lines[-1].get_ydata().tolist() == pytest.approx([20.5, 17.5, 14.5, 11.5, 8.5, 5.5])
-    assert len(images.lines) == 2 * 3  # two blocks and their mean, of MNIST and of the digits
-    assert [toy.get_title(loc="left"), toy.texts[-1].get_text()] == ["b", "of"]
-    assert [label.get_text() for label in toy.get_xticklabels()] == ["plain", "1", "2", "3", "4", "5"]
+def test_both_ideas_are_drawn_beside_the_plain_kernel():
+    none = pd.Series(dtype=float)
+    panels = {"a": {"plain": pd.Series([10.0, 14.0]), "learned": pd.Series([5.0, 5.0])},
+              "b": {"plain": pd.Series([2.0, 4.0]), "learned": none}}  # fmt: skip
+    first, second = pictures.ideas_figure(panels).axes
+    assert [line.get_xdata().tolist() for line in first.lines] == [[10, 14], [12, 12], [5, 5], [5, 5]]
+    assert [text.get_text() for text in first.texts] == ["12.0%", "5.0%"]
+    assert [text.get_text() for text in second.texts] == ["3.0%", "not tested"] and len(second.lines) == 2
+    assert [label.get_text() for label in first.get_yticklabels()] == ["plain", "learned"]
     pyplot.close("all")
 
 

@@ -71,7 +71,7 @@ def test_without_labels_and_with_them_a_panel_shows_both_kinds_of_line_and_their
     thick = [line for line in ax.lines if line.get_linewidth() == 2.2]
     assert [line.get_linestyle() for line in thick] == ["-", "--"] * 2
     assert [line.get_ydata()[1] for line in thick] == pytest.approx([-0.2, -0.3, np.log(1.5), np.log(1.25)])
-    assert "gap 20%" in [text.get_text() for text in ax.texts] and other.get_title(loc="left") == "b"
+    assert "1.20 times" in [text.get_text() for text in ax.texts] and other.get_title(loc="left") == "b"
     pyplot.close("all")
 
 

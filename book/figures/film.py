@@ -107,7 +107,7 @@ def bumps(ax: Axes, nats: np.ndarray, hue: str, named: bool = True) -> None:
                     textcoords="offset points", bbox=figures.PLATE)  # fmt: skip
     arrow = {"arrowstyle": "<->", "color": figures.ACCENT, "linewidth": 1.6, "shrinkA": 0}
     ax.annotate("", (0.5, alike), (0.5, across), arrowprops=arrow)
-    ax.annotate(f"gap {100 * np.expm1(across - alike):.0f}%", (0.5, alike), (0, -23), ha="center", va="top",
+    ax.annotate(f"{np.exp(across - alike):.2f} times", (0.5, alike), (0, -23), ha="center", va="top",
                 color=figures.ACCENT, weight="bold", textcoords="offset points", bbox=figures.PLATE)  # fmt: skip
 
 

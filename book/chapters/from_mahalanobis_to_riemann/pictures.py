@@ -53,15 +53,17 @@ def geodesics_figure(panels: dict[str, tuple]):
     return fig
 
 
-def directions_figure(toys: dict[str, tuple[Toy, list[nn.Sequential], list[nn.Sequential]]]):
-    """Two classes and the directions in which layers are most sensitive to them.
+def directions_figure(toys: dict[str, tuple[Toy, list[nn.Sequential], list[nn.Sequential]]], title: str, fits: dict):
+    """Two classes and the directions in which layers are most sensitive to them; and mismatches on images.
 
     toys: title -> data, networks before training, and after it. The ellipses are the classes; over them lies a line
     for each hidden layer: the longer, the less sensitive the layer is across it. Dashed, the line of a layer with the
-    ruler of the class. The metrics are means over a class.
+    ruler of the class. The metrics are means over a class. title: of the last panel. fits: name -> mismatches, (n,).
     """
-    fig, axes = figures.subplots(1, len(toys), height=2.9, squeeze=False)
-    for ax, (title, (data, untrained, networks)) in zip(axes[0], toys.items(), strict=True):
+    fig, axes = figures.subplots(1, len(toys) + 1, height=2.9, squeeze=False, width_ratios=(*[1.5] * len(toys), 1))
+    _mismatches(axes[0][-1], fits)
+    axes[0][-1].set_title(title)
+    for ax, (title, (data, untrained, networks)) in zip(axes[0], toys.items(), strict=False):
         for c, g in enumerate(data.gaussians):
             _circles(ax, g.mean[None], g.precision[None], _longer(g, g.precision), color=CLASS)
             members = data.x[data.labels == c]
@@ -83,6 +85,19 @@ def directions_figure(toys: dict[str, tuple[Toy, list[nn.Sequential], list[nn.Se
     names = ["a class", "the hypothesis", "untrained", "trained", "boundary of one"]
     fig.legend(looks, names, loc="outside lower center", ncols=5)
     return fig
+
+
+def _mismatches(ax, fits: dict[str, np.ndarray]) -> None:
+    """Dots in a column for each of the named sets, over a bar at their mean."""
+    for x, values in enumerate(fits.values()):
+        ax.plot(x - 0.2 + 0.4 * figures.jitter(len(values)), np.sort(values), ".", color=GREY, alpha=0.5)
+        mean = float(np.mean(values))
+        ax.plot([x - 0.36, x + 0.36], [mean, mean], color="black", linewidth=2.2)
+        ax.text(x, np.max(values) + 0.02, f"{mean:.2f}", ha="center", va="bottom", fontsize=9, weight="bold")
+    ax.set_xticks(range(len(fits)), list(fits), fontsize=9)
+    ax.set(xlim=(-0.6, len(fits) - 0.4), ylabel="mismatch (nats)")
+    ax.margins(y=0.12)
+    ax.grid(axis="x", visible=False)
 
 
 def most_sensitive(metric: torch.Tensor) -> torch.Tensor:

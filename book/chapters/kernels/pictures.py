@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import torch
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Ellipse
 from matplotlib.patheffects import withStroke
@@ -202,43 +203,32 @@ def rounds_figure(table: pd.DataFrame):
     return fig
 
 
-def ideas_figure(arms: list[dict], forced: pd.Series, rounds: pd.DataFrame, titles: dict[str, str]):
-    """What magnifying changes of the test error, and the error after each update of M on the toy and on images.
+def ideas_figure(panels: dict[str, dict[str, pd.Series]]):
+    """Test errors in percent of the machines of each panel: a row for each, a dot for each draw or training set.
 
-    arms: of the claim on the gain, as in the ledger. forced: changes by the narrowest hills, in points, hollow.
-    rounds: rows of "kernel-rounds". titles: title of a panel -> the reason, in it.
+    panels: title -> machine -> errors, with the same machines in all; where there are none, it was not tested.
     """
-    fig, axes = subplots(1, 3, height=3.4, width_ratios=(1.45, 1, 1))
-    glass, toy, images = axes
-    found = mean_interval(forced, method="t")
-    bars = {arm["name"]: (-arm["high"], -arm["value"], -arm["low"]) for arm in arms}
-    bars["pairs, forced"] = found.low, found.value, found.high
-    for x, (low, value, high) in enumerate(bars.values()):
-        glass.plot([x, x], [low, high], color="black", linewidth=2)
-        glass.plot(x, value, "o", color="black", markerfacecolor="black" if x < len(arms) else "white")
-    glass.axhline(0, color="black", linewidth=1)
-    glass.annotate("", (len(arms) - 0.2, -2.3), (len(arms) - 0.2, -0.1), arrowprops=DASHED)
-    glass.text(len(arms) - 0.2, -2.4, "the hope", va="top", ha="center", fontsize=9, color=GREY)
-    glass.set(xlim=(-0.6, len(arms) + 0.6), ylim=(-3.4, 5), ylabel="change of the test error (points)")
-    glass.set_xticks(range(len(bars)), [name.replace(" ", "\n") for name in bars], fontsize=9)
-    glass.set_yticks(range(-3, 4), [f"{y:+d}".replace("-", "−") if y else "0" for y in range(-3, 4)])
-    toy.set_ylabel("test error (%)")
-    for ax, several in ((toy, {"toy": ""}), (images, {"MNIST, 1,000 images": "MNIST", "digits": "small digits"})):
-        for name, label in several.items():
-            errors = rounds[rounds["data"] == name].pivot(index="round", columns="block", values="error")
-            mean, end = errors.mean(axis=1), errors.index.max()
-            ax.plot(errors.index, errors, color=GREY, linewidth=0.6)
-            ax.plot(mean, "-o", color="black")
-            words = {0: f"{mean[0]:.0f}%", end / 2: label, end: f"{mean[end]:.0f}%"}
-            for x, word in words.items():
-                top = errors.loc[int(x) : int(np.ceil(x))].to_numpy().max() + 0.6
-                ax.text(x, top, word, ha="center", fontsize=9, fontweight="normal" if word == label else "bold")
-        ax.set(xlim=(-0.5, end + 0.5), ylim=(0, 32), xlabel="round of learning")
-        ax.set_xticks(errors.index, ["plain", *errors.index[1:]])
-    for ax, (title, reason) in zip(axes, titles.items(), strict=True):
-        ax.set_title(title)
-        ax.text(0.03, 0.98, reason, transform=ax.transAxes, va="top", fontsize=9, style="italic")
+    fig, axes = subplots(1, len(panels), height=3.0, sharey=True)
+    machines = list(next(iter(panels.values())))
+    for ax, (title, errors) in zip(axes, panels.items(), strict=True):
+        for row, name in enumerate(machines):
+            if len(errors[name]):
+                _row_of_errors(ax, row, errors[name], "black")
+            else:
+                ax.text(0.5, row, "not tested", transform=ax.get_yaxis_transform(), ha="center", va="center",
+                        color=GREY, fontsize=9)  # fmt: skip
+        ax.set(title=title, xlabel="test error (%)", xlim=(0, None), ylim=(len(machines) - 0.5, -0.7))
+        ax.grid(axis="y", visible=False)
+    axes[0].set_yticks(range(len(machines)), machines)
     return fig
+
+
+def _row_of_errors(ax: Axes, row: float, errors: pd.Series, colour: str) -> None:
+    """Errors in percent as dots in a row, and over their mean a bar and a number."""
+    ax.plot(errors, row + np.linspace(-0.16, 0.16, len(errors)), ".", alpha=0.5, color=colour)
+    mean = errors.mean()
+    ax.plot([mean, mean], [row - 0.25, row + 0.25], linewidth=2.4, color=colour)
+    ax.text(mean, row - 0.32, f"{mean:.1f}%", ha="center", fontsize=9, color=colour)
 
 
 def directions_figure(table: pd.DataFrame):
@@ -304,10 +294,7 @@ def one_task_figure(table: pd.DataFrame, found: dict[str, one_task.Slice], half:
     for number, colour in {2: LINES[-1], 10: "black"}.items():
         rows = table[table["data"] == f"{number} inputs"]
         for column, (row, _) in ROWS.items():
-            errors.plot(rows[column], row + np.linspace(-0.16, 0.16, len(rows)), ".", alpha=0.5, color=colour)
-            mean = rows[column].mean()
-            errors.plot([mean, mean], [row - 0.25, row + 0.25], linewidth=2.4, color=colour)
-            errors.text(mean, row - 0.32, f"{mean:.1f}%", ha="center", fontsize=9, color=colour)
+            _row_of_errors(errors, row, rows[column], colour)
         errors.text(rows["plain"].min(), -0.72, f"{number} inputs", fontweight="bold", color=colour)
     errors.set_yticks([row for row, _ in ROWS.values()], [name for _, name in ROWS.values()])
     errors.set(xlabel="test error (%)", xlim=(0, None), xticks=range(0, 26, 5), ylim=(6.9, -1.1))

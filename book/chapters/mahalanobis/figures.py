@@ -67,8 +67,8 @@ def ends() -> None:
         title="Networks that learn the distance recover the cloud's shape and centre. Their units lie at any angle.",
         caption="Left: what the paper hopes for. Second: the best Abs network that learned the distance from this "
         "cloud. Third: the same, with space squeezed along the axes until the cloud is round. There the dashed "
-        "lines cross at a right angle, and any other right angle would give the same distances: every factor of the "
-        "inverse covariance does, so training need not find the axes. Right: a network that did not learn it. "
+        "lines cross at a right angle, and any other right angle would give the same distances, so training need not "
+        "find the axes. Right: a network that did not learn it. "
         f"Curves: distances 1, 2 and 3. ({arm.study.protocol})",
         alt="Four panels with a cloud, three of them with its axes. If all is recovered, the dashed lines of the "
         "units lie on the axes. In the network that learned the distance the ellipses are right and the lines cross "
