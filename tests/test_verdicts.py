@@ -472,7 +472,7 @@ def test_chapters_side_by_side_keep_their_order_and_a_script_needs_no_guard(tmp_
     script = tmp_path / "script.py"
     script.write_text(
         "from book import chapters\n"
-        "found = chapters._side_by_side(str.upper)\n"
+        "found = chapters._side_by_side(str.upper, chapters.rooms())\n"
         "assert found == [name.upper() for name in chapters.rooms()]\n"
         "print(len(found))\n"
     )

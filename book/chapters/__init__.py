@@ -165,7 +165,7 @@ def _judged(notebook: str, frames, ids: Collection[str] | None = None) -> list[d
 
 def keep_numbers() -> None:
     """Measures the numbers of all texts, if none are kept, so that whoever asks for one later need not."""
-    kept.numbers(lambda: dict(_side_by_side(_numbers_of)))
+    kept.numbers(lambda: dict(_side_by_side(_numbers_of, rooms())))
 
 
 def _numbers_of(notebook: str) -> tuple[str, dict[str, list]]:
@@ -178,7 +178,7 @@ def _kept_numbers() -> dict[Number, list]:
 
 
 def _judge(folder: Path) -> list[dict]:
-    return [row for rows in _side_by_side(partial(_rows_of, folder)) for row in rows]
+    return [row for rows in _side_by_side(partial(_rows_of, folder), claims()) for row in rows]
 
 
 def _rows_of(folder: Path, notebook: str) -> list[dict]:
@@ -192,16 +192,17 @@ def _frames_of(folder: Path, _state: str):
     return _frames(Store(folder))
 
 
-def _side_by_side(function: Callable[[str], Any]) -> list:
-    """function(notebook) for every chapter, in order, in as many processes as there are cores."""
+def _side_by_side(function: Callable[[str], Any], notebooks: Collection[str]) -> list:
+    """function(notebook) for each, in order, in as many processes as there are cores."""
     from support.training.machine import cores
 
+    processes = min(cores(), len(notebooks))
     # a script without a guard runs again in each process that it starts, which then starts none
-    if cores() == 1 or multiprocessing.current_process().name != "MainProcess":
-        return [function(notebook) for notebook in rooms()]
+    if processes < 2 or multiprocessing.current_process().name != "MainProcess":
+        return [function(notebook) for notebook in notebooks]
     fresh = multiprocessing.get_context("spawn")  # a copy of this process would have locked threads
-    with ProcessPoolExecutor(min(cores(), len(rooms())), fresh, _begin) as pool:
-        return list(pool.map(function, rooms()))
+    with ProcessPoolExecutor(processes, fresh, _begin) as pool:
+        return list(pool.map(function, notebooks))
 
 
 def _begin() -> None:
