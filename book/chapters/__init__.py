@@ -172,6 +172,7 @@ def _numbers_of(notebook: str) -> tuple[str, dict[str, list]]:
     return notebook, {name: linked.measured(number, tables()) for name, number in numbers(notebook).items()}
 
 
+@cache  # a book has hundreds of numbers
 def _kept_numbers() -> dict[Number, list]:
     every = kept.numbers()
     return {numbers(notebook)[name]: found for notebook, several in every.items() for name, found in several.items()}

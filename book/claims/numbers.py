@@ -202,12 +202,7 @@ def of_number(number: Number, chapter: str) -> Fact:
 
 @cache
 def _measured(number: Number) -> list:
-    return _before(_kept).get(number) or measured(number, _tables())
-
-
-@cache
-def _before(read: Callable[[], dict[Number, list]]) -> dict[Number, list]:
-    return read()
+    return _kept().get(number) or measured(number, _tables())
 
 
 def measured(number: Number, tables: Any) -> list:
