@@ -90,30 +90,30 @@ def test_the_mean_log_volume_lies_below_infinite_width_by_about_one_over_n():
     assert abs(found[0, 0] / found[1, 0] - 4) < 1
 
 
-def test_circles_grow_as_the_metric_says_and_the_colour_has_the_sign_of_the_curvature():
-    radii, gelu = torch.linspace(0.05, 2, 40).double(), Wide("gelu", 2)
-    examples = {"ReLU": Wide("relu", 2), "erf": Wide("erf", 2)}
-    left, right = pictures.circles_figure(radii, examples, gelu).axes
+def test_the_curvature_is_that_of_growing_circles_and_is_red_where_it_is_positive():
+    radii, gelu = torch.linspace(0.05, 2, 8).double(), Wide("gelu", 2)
+    layers = {"GELU": gelu, "ReLU": Wide("relu", 2), "erf": Wide("erf", 2)}
+    ax = pictures.curvatures_figure(radii, layers, dict.fromkeys(layers, (1.0, 0.1, "black"))).axes[0]
+    drawn = [line for line in ax.lines if len(line.get_xdata()) == len(radii)]
 
-    def growth(layer, at):  # of the circumference, for each unit of distance, both measured by the layer
+    def around_and_growth(layer, at):  # the circumference, and its growth for each unit of distance, over 2 pi
         step = 1e-4
         points = [torch.stack([at + e, torch.zeros(len(at)).double()], 1) for e in (-step, 0, step)]
         g = torch.stack([nngp_metric(layer.activation, x, 1.0, 0.0) for x in points])
         around = (at + torch.tensor([[-step], [0], [step]])) * g[:, :, 1, 1].sqrt()
-        return (around[2] - around[0]) / (2 * step) / g[1, :, 0, 0].sqrt()
+        along = g[1, :, 0, 0].sqrt()
+        return around[1], along, (around[2] - around[0]) / (2 * step) / along
 
-    def drawn(rising, falling):
-        return np.concatenate([rising.get_ydata(), falling.get_ydata()[1:]])
+    def curvature(layer):  # twice Gauss's: minus the second derivative of the circumference, over the circumference
+        step = 1e-3
+        around, along, _ = around_and_growth(layer, radii)
+        later, before = (around_and_growth(layer, radii + e)[2] for e in (step, -step))
+        return (-2 * (later - before) / (2 * step) / along / around).numpy()
 
-    relu, erf, turned = (drawn(*lines) for lines in (left.lines[:2], left.lines[2:], right.lines))
-    for values, layer in ((relu, examples["ReLU"]), (erf, examples["erf"]), (turned, gelu)):
-        assert values == pytest.approx(100 * (growth(layer, radii).numpy() - 1), abs=1e-3)
-    assert (relu == 0).all() and (np.diff(erf) > 0).all()
-    rising, falling = right.lines
-    assert [line.get_color() for line in right.lines] == [pictures.NEGATIVE, pictures.POSITIVE]
-    for line, sign in ((rising, -1), (falling, 1)):
-        at = torch.from_numpy(line.get_xdata()[1:-1])
-        assert (gelu.ricci(at).sign() == sign).all()
+    for (line, red), layer in zip(zip(drawn[::2], drawn[1::2], strict=True), layers.values(), strict=True):
+        values = line.get_ydata()
+        assert values == pytest.approx(curvature(layer), rel=1e-3, abs=1e-3)
+        assert red.get_color() == pictures.POSITIVE and np.array_equal(np.isfinite(red.get_ydata()), values > 1e-9)
 
 
 def test_the_constant_is_drawn_by_loops_formula_and_flipped_sign():

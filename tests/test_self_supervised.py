@@ -64,14 +64,15 @@ def test_an_encoder_whose_probe_gains_too_little_is_not_counted(digits):
     assert len(pictures.learners(digits)["Barlow Twins"]) == 9 and 100 not in pictures.counted(digits, "barlow")
 
 
-def test_without_labels_and_with_them_a_panel_shows_both_kinds_of_line_and_their_gap():
-    nats = np.zeros((2, 2, 2, 3))
-    nats[:, :, :, 1] = [[-0.2, -0.3], [np.log(1.5), np.log(1.25)]]
+def test_without_labels_and_with_them_a_panel_shows_both_kinds_of_line_and_how_high_they_are():
+    nats = np.zeros((2, 2, 3))
+    nats[:, :, 1] = np.log(1.5), np.log(1.25)
     ax, other = pictures.beside_figure({"a": nats, "b": -nats}, None).axes
     thick = [line for line in ax.lines if line.get_linewidth() == 2.2]
-    assert [line.get_linestyle() for line in thick] == ["-", "--"] * 2
-    assert [line.get_ydata()[1] for line in thick] == pytest.approx([-0.2, -0.3, np.log(1.5), np.log(1.25)])
-    assert "1.20 times" in [text.get_text() for text in ax.texts] and other.get_title(loc="left") == "b"
+    assert [line.get_linestyle() for line in thick] == ["-", "--"]
+    assert [line.get_ydata()[1] for line in thick] == pytest.approx([np.log(1.5), np.log(1.25)])
+    assert [text.get_text() for text in ax.texts] == ["two classes\n+50%", "one class\n+25%"]
+    assert other.get_title(loc="left") == "b"
     pyplot.close("all")
 
 

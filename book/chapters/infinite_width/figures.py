@@ -11,25 +11,32 @@ from support.geometry.wide_layers import Wide
 
 
 def signs() -> None:
-    """How fast circles grow in wide layers; the sign of the curvature is where that slows down."""
-    radii = torch.linspace(0, 3, 121, dtype=torch.float64)[1:]
-    examples = {
+    """The curvature of wide layers by the distance from the origin, on both sides of 0."""
+    radii = torch.linspace(0, 3, 301, dtype=torch.float64)[1:]
+    layers = {
+        "GELU": GELU,
         "ReLU (flat)": Wide("relu", 2),
         "z²": Wide(2, 2, 1.0, 1.0),
         "z³": Wide(3, 2, 1.0, 1.0),
         "erf": Wide("erf", 2),
     }
+    names_at = {
+        "GELU": (0.62, 0.17, pictures.POSITIVE),
+        "ReLU (flat)": (2.97, -0.012, "black"),
+        "z²": (1.2, -0.1, pictures.NEGATIVE),
+        "z³": (0.75, -0.028, pictures.NEGATIVE),
+        "erf": (1.5, -2.8, pictures.NEGATIVE),
+    }
     show(
-        pictures.circles_figure(radii, examples, GELU),
+        pictures.curvatures_figure(radii, layers, names_at),
         name="fig-signs",
         title="In a ring around the origin a layer of GELU is curved like a sphere. The paper's examples are not.",
-        caption="Draw a circle around the origin and take a small step outward: how much more length does the circle "
-        "gain than on a flat sheet? Where that rises (blue) the layer is curved like a saddle, where it falls (red) "
-        "like a sphere, as the sketches show. Each line is an infinitely wide layer with one activation. (Formulas; "
-        "two dimensions, weight variance 1; bias variance 1 for the powers, else 0)",
-        alt="Left, beside a sketched saddle, the lines of erf, the square and the cube rise and never fall; that of "
-        "ReLU stays at 0. Right, the line of GELU rises from 0 to 1.4 percent at a distance of 0.55, in blue, and "
-        "falls back to 0, in red, beside a sketched cap of a sphere.",
+        caption="The curvature (Ricci scalar) of infinitely wide layers, each with one activation. A sphere of "
+        "radius 1 has 2. Far from 0 the scale is logarithmic, because GELU's hump is small. (Formulas; two "
+        "dimensions, weight variance 1; bias variance 1 for the powers, else 0)",
+        alt="Five lines over the distance from the origin. Those of erf, the square and the cube lie below 0 "
+        "throughout, beside a sketched saddle; that of ReLU lies on 0. The line of GELU starts below 0, crosses it "
+        "at 0.55 and stays above it, in red, beside a sketched cap of a sphere.",
     )
 
 

@@ -22,33 +22,32 @@ GREY, ACCENT = "#777777", "#D55E00"
 NEGATIVE, POSITIVE = "#2166ac", "#b2182b"  # curvature, as the ends of the maps' RdBu
 
 
-def circles_figure(radii: Tensor, examples: dict[str, Wide], shown: Wide):
-    """How fast circles around the origin grow in wide layers, in percent above a flat sheet: red where that falls.
+def curvatures_figure(radii: Tensor, layers: dict[str, Wide], names_at: dict[str, tuple[float, float, str]]):
+    """The Ricci scalar of wide layers over the distance from the origin, in red where it is positive.
 
-    By a small step outward a circle gains (q + 1/q) / 2 times the length that it would gain on a flat sheet, where q
-    is the stretch along a ray over that across it. Left, all examples; right, the one that is shown.
+    names_at: where a name stands, with its colour. A sphere and a saddle are sketched.
     """
-    fig, (left, right) = figures.subplots(1, 2, height=3.4)
-    for name, layer in (*examples.items(), ("", shown)):
-        ax, q = left if name else right, layer.stretch_ratio(radii).numpy()
-        rate = (100 * ((q + 1 / q) / 2 - 1)).round(6)
-        top = int(rate.argmax()) if rate.any() else len(radii) - 1
-        width = 2.0 if name else 3.2
-        ax.plot(radii[: top + 1], rate[: top + 1], color=NEGATIVE if rate.any() else "black", linewidth=width)
-        ax.plot(radii[top:], rate[top:], color=POSITIVE, linewidth=width)
-        end = int((rate < 56).sum()) - 1  # where its name stands
-        ax.text(float(radii[end]) - 0.06, rate[end] + 0.6, name, ha="right", va="bottom")
-    left.set(title="The paper's examples: circles\nspeed up, or grow steadily", ylim=(-2, 62))
-    right.set(title="GELU: circles speed up,\nthen slow down", ylim=(-0.05, 1.6))
-    for x, y, said, colour in ((0.2, 0.99, "like a saddle", NEGATIVE), (0.5, 0.55, "like a sphere", POSITIVE)):
-        right.text(x, y, said, color=colour, va="top", weight="bold", transform=right.transAxes)
-    left.text(0.03, 0.97, "like a saddle", color=NEGATIVE, va="top", weight="bold", transform=left.transAxes)
-    sketch(left.inset_axes((0.01, 0.47, 0.36, 0.42), projection="3d"), lambda x, y: x**2 - y**2, NEGATIVE)
-    sketch(right.inset_axes((0.5, 0.56, 0.46, 0.42), projection="3d"), lambda x, y: -(x**2 + y**2), POSITIVE)
-    left.set_ylabel("growth, above a flat sheet")
-    for ax in (left, right):
-        ax.set(xlabel="distance from the origin", xlim=(0, float(radii[-1])))
-        ax.yaxis.set_major_formatter("{x:+g}%")
+    fig, ax = figures.subplots(height=3.8)
+    for name, layer in layers.items():
+        R = layer.ricci(radii).numpy()
+        flat = np.abs(R).max() < 1e-9
+        thick = R.max() > 0.01
+        ax.plot(radii, R, color="black" if flat else NEGATIVE, linewidth=2.0 if not thick else 3.2)
+        ax.plot(radii, np.where(R > 1e-9, R, np.nan), color=POSITIVE, linewidth=3.2)
+        x, y, colour = names_at[name]
+        ax.text(
+            x, y, name, color=colour, weight="bold" if thick else None, va="center", ha="right" if x > 2 else "left"
+        )
+    ax.set_yscale("asinh", linear_width=0.02)
+    ax.set(xlabel="distance from the origin", ylabel="curvature", xlim=(0, float(radii[-1])), ylim=(-15, 1.5))
+    ax.set_yticks([-10, -1, -0.1, 0, 0.1, 1], ["−10", "−1", "−0.1", "0", "+0.1", "+1"])
+    ax.minorticks_off()
+    for low, y, said, colour, height in (
+        (0.7, 0.93, "like a sphere", POSITIVE, lambda x, y: -(x**2 + y**2)),
+        (0.2, 0.3, "like a saddle", NEGATIVE, lambda x, y: x**2 - y**2),
+    ):
+        ax.text(0.73, y, said, color=colour, ha="right", va="center", weight="bold", transform=ax.transAxes)
+        sketch(ax.inset_axes((0.72, low, 0.28, 0.3), projection="3d"), height, colour)
     return fig
 
 

@@ -15,7 +15,7 @@ from book.chapters.self_supervised.numbers import DIGITS, LABELLED
 from book.figures import film
 from book.figures.figures import show
 from book.measures.residual import clusters, lines, results, slopes
-from book.measures.residual.results import ResidualArm
+from book.measures.residual.results import AFTER, ResidualArm
 from book.measures.residual.study import ResidualStudy
 from book.words import INSTEAD, NO_IMAGES
 from support.networks.data import load
@@ -31,24 +31,23 @@ def recorded(study: str) -> ResidualArm:
 
 
 def between_images() -> None:
-    """The stretch between two images before and after training, without labels, by two methods, and with labels."""
+    """The stretch between two images after training, without labels, by two methods, and with labels."""
     of = {f"without labels:\n{name}": replace(recorded(STUDY), objective=o) for name, o in OBJECTIVES.items()}
     of |= {"with labels:\nas in chapter 9": recorded(LABELLED)}
     strips = lines.photographs([run for arm in of.values() for run in arm.of().values()])
-    nats = {title: lines.film(arm, title).nats for title, arm in of.items()}
+    nats = {title: lines.film(arm, title).nats[:, AFTER] for title, arm in of.items()}
     counts = ", ".join(str(len(several)) for several in nats.values())
     show(
         pictures.beside_figure(nats, strips if strips is None else strips[:, :: len(strips[0]) // 4]),
         name="fig-self-bumps",
         title="Labels or not: between photographs of two classes space swells, and hardly less within one class.",
         caption=f"{NO_IMAGES if strips is None else ''}Height: how much more a direction is stretched than at the "
-        "two images, on average over up to 12 paths of each kind and all networks (thin: one network). Arrows: how "
-        "much more the middle is stretched on a path of two classes. There the class changes, without labels by a "
-        "classifier that was fitted afterwards. Strips: one path of each kind. "
+        "two images, on average over up to 12 paths of each kind and all networks (thin: one network). Numbers: in "
+        "the middle. On paths of two classes the class changes on the way, without labels by a classifier that was "
+        "fitted afterwards. Strips: one path of each kind. "
         f"({recorded(STUDY).study.protocol}; networks: {counts}; those with labels as in chapter 9)",
-        alt="Three panels alike. Before training a solid and a dashed grey line sag together. After training a solid "
-        "and a dashed black line arch; the solid one, across two classes, is a little higher in the middle than the "
-        "dashed one, within one class. With labels it is hardly otherwise.",
+        alt="Three panels alike. A solid and a dashed line arch; the solid one, across two classes, is a little "
+        "higher in the middle than the dashed one, within one class. With labels both arches are higher.",
     )
 
 

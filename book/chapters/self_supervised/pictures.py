@@ -63,22 +63,22 @@ def with_pairs(found: np.ndarray) -> np.ndarray:
 
 
 def beside_figure(nats: Mapping[str, np.ndarray], strips: np.ndarray | None):
-    """A panel for each kind of network: the stretch along lines of two classes and of one, before and after training.
+    """A panel for each kind of network: the stretch of trained ones along lines of two classes and of one.
 
-    nats: title -> (networks, 2, 2 lines, T) [untrained or trained], as in `film.Film`. strips: see `film.frames`.
+    nats: title -> (networks, 2 lines, T), see `film.bumps`. strips: see `film.frames`.
     """
     fig, axes = figures.subplots(1, len(nats), height=3.5, sharex=True, sharey=True)
     for ax, (title, found) in zip(axes, nats.items(), strict=True):
-        film.bumps(ax, found[:, BEFORE], GREY, named=False)
-        film.bumps(ax, found[:, AFTER], "black")
+        film.bumps(ax, found, "black", named=False)
         ax.axhline(0, color="black", linewidth=0.8)
         film.frames(ax, strips)
-        lowest = found[:, BEFORE].mean(0)[:, found.shape[-1] // 2].min()
-        ax.annotate("both, before training", (0.5, lowest), (0, -6), color=GREY, ha="center", va="top",
-                    textcoords="offset points", bbox=figures.PLATE)  # fmt: skip
+        middle = found.mean(0)[:, found.shape[-1] // 2]
+        for name, height, va, shift in zip(film.TITLES, middle, ("bottom", "top"), (6, -8), strict=True):
+            ax.annotate(f"{name}\n{100 * np.expm1(height):+.0f}%", (0.5, height), (0, shift), ha="center", va=va,
+                        textcoords="offset points", bbox=figures.PLATE)  # fmt: skip
         ax.set_title(title)
-    figures.percent_axis(axes[0].yaxis, axes[0].get_ylim(), range(-80, 100, 20))
-    axes[0].set_ylabel("stretched more than\nat the ends (log scale)")
+    figures.percent_axis(axes[0].yaxis, axes[0].get_ylim(), range(-80, 100, 10))
+    axes[0].set_ylabel("stretched more than\nat the two ends (log scale)")
     return fig
 
 
