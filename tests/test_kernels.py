@@ -706,15 +706,29 @@ def test_errors_are_drawn_by_round():
 
 
 def test_both_ideas_are_drawn_beside_the_plain_kernel():
-    none = pd.Series(dtype=float)
     panels = {"a": {"plain": pd.Series([10.0, 14.0]), "learned": pd.Series([5.0, 5.0])},
-              "b": {"plain": pd.Series([2.0, 4.0]), "learned": none}}  # fmt: skip
-    first, second = pictures.ideas_figure(panels).axes
+              "b": {"plain": pd.Series([2.0, 4.0])}}  # fmt: skip
+    sketches, first, second = pictures.ideas_figure(panels).axes
     assert [line.get_xdata().tolist() for line in first.lines] == [[10, 14], [12, 12], [5, 5], [5, 5]]
-    assert [text.get_text() for text in first.texts] == ["12.0%", "5.0%"]
-    assert [text.get_text() for text in second.texts] == ["3.0%", "not tested"] and len(second.lines) == 2
-    assert [label.get_text() for label in first.get_yticklabels()] == ["plain", "learned"]
+    assert [text.get_text() for text in first.texts] == ["12.0%", "not tested", "not tested", "5.0%"]
+    assert [text.get_text() for text in second.texts] == ["3.0%", *["not tested"] * 3] and len(second.lines) == 2
+    names = [label.get_text() for label in sketches.get_yticklabels()]
+    assert names[0] == "plain kernel" and names[-1] == "learn\ndirections"
     pyplot.close("all")
+
+
+def test_sketches_show_more_room_at_the_boundary_or_across_it():
+    y = np.array([-1, 0, 0.7])
+    boundary = np.stack([pictures.edge(y), y], -1)
+    row = np.stack([np.linspace(-1, 1, 10), np.full(10, 0.7)], -1)
+    np.testing.assert_allclose(pictures.seen("magnified", boundary), boundary)
+    found = pictures.seen("magnified", row)
+    widths = np.diff(found[:, 0])
+    np.testing.assert_allclose(found[[0, -1]], row[[0, -1]])  # the ends stay
+    assert widths.argmax() == 4 and (np.diff(widths)[:4] > 0).all() and (np.diff(widths)[4:] < 0).all()
+    across, along = pictures.seen("learned", np.array([1.0, 1.0]))
+    assert across > 1 > along
+    np.testing.assert_array_equal(pictures.seen("plain", row), row)
 
 
 def metrics_table():

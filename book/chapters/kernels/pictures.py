@@ -9,10 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Ellipse
 from matplotlib.patheffects import withStroke
+from matplotlib.ticker import MaxNLocator
 
 from book.chapters.kernels import checks, derived, magnified, one_task
 from book.claims.statistics import mean_interval
-from book.figures.figures import GREY, labels_apart, name_rows, shades, subplots
+from book.figures.figures import ACCENT, GREY, labels_apart, name_rows, shades, subplots
 from support.geometry import conformal_rbf_log_volume_element
 
 LOOKS = {
@@ -203,24 +204,78 @@ def rounds_figure(table: pd.DataFrame):
     return fig
 
 
-def ideas_figure(panels: dict[str, dict[str, pd.Series]]):
-    """Test errors in percent of the machines of each panel: a row for each, a dot for each draw or training set.
+IDEAS = {  # machine -> the row of its errors in the first picture, and its name
+    "plain": (0, "plain kernel"),
+    "magnified": (1.05, "magnify,\nstrength chosen"),
+    "forced": (1.85, "magnify,\nstrongly"),
+    "learned": (2.9, "learn\ndirections"),
+}
+SKETCHES = {  # kernel -> the row in whose middle its sketch lies, and the words below it
+    "plain": (0, "even everywhere"),
+    "magnified": (1.4, "more room at the boundary"),
+    "learned": (2.85, "more room across than along"),
+}
 
-    panels: title -> machine -> errors, with the same machines in all; where there are none, it was not tested.
+
+def ideas_figure(panels: dict[str, dict[str, pd.Series]]):
+    """Left, sketches of how kernels see a grid. Right, test errors in percent: a row for each machine of IDEAS, a dot
+    for each draw or training set.
+
+    panels: title -> machine -> errors; a machine that is not there was not tested.
     """
-    fig, axes = subplots(1, len(panels), height=3.0, sharey=True)
-    machines = list(next(iter(panels.values())))
-    for ax, (title, errors) in zip(axes, panels.items(), strict=True):
-        for row, name in enumerate(machines):
-            if len(errors[name]):
+    fig, axes = subplots(1, 1 + len(panels), height=4.2, sharey=True, width_ratios=(1.5, *[1] * len(panels)))
+    for kind, (row, words) in SKETCHES.items():
+        lowest = _sketch(axes[0], kind, row)
+        axes[0].text(0, lowest + 0.17, words, ha="center", va="center", fontsize=9)
+    axes[0].text(0, -0.56, "boundary", ha="center", va="center", fontsize=9)
+    axes[0].set(title="How a kernel sees a\ngrid of points (sketch)", xlim=(-1.45, 1.45), xticks=())
+    axes[0].tick_params(length=0)
+    axes[0].spines[:].set_visible(False)
+    for ax, (title, errors) in zip(axes[1:], panels.items(), strict=True):
+        for name, (row, _) in IDEAS.items():
+            if name in errors:
                 _row_of_errors(ax, row, errors[name], "black")
             else:
                 ax.text(0.5, row, "not tested", transform=ax.get_yaxis_transform(), ha="center", va="center",
                         color=GREY, fontsize=9)  # fmt: skip
-        ax.set(title=title, xlabel="test error (%)", xlim=(0, None), ylim=(len(machines) - 0.5, -0.7))
+        ax.set(title=title, xlabel="test error (%)", xlim=(0, None), ylim=(3.5, -0.75))
+        ax.xaxis.set_major_locator(MaxNLocator(4, steps=(1, 2, 5, 10), integer=True))
+    for ax in axes:
         ax.grid(axis="y", visible=False)
-    axes[0].set_yticks(range(len(machines)), machines)
+    axes[0].set_yticks([row for row, _ in IDEAS.values()], [name for _, name in IDEAS.values()])
     return fig
+
+
+def seen(kind: str, points: np.ndarray) -> np.ndarray:
+    """Where points (..., 2), from -1 to 1, lie in the sketch of a kernel; the class changes on the line of `edge`."""
+    x, y = points[..., 0], points[..., 1]
+    if kind == "magnified":
+        side = np.where(x < edge(y), -1, 1) - edge(y)  # from the boundary to the end of the row
+        far = (x - edge(y)) / side
+        return np.stack([edge(y) + side * np.tanh(1.7 * far) / np.tanh(1.7), y], -1)
+    return np.stack([1.35 * x, 0.35 * y], -1) if kind == "learned" else points
+
+
+def edge(y: np.ndarray) -> np.ndarray:
+    """The first coordinate of the boundary of the sketches, by the second one."""
+    return 0.1 * np.sin(2.4 * y)
+
+
+def _sketch(ax: Axes, kind: str, row: float) -> float:
+    """A grid of points of two classes, the lines that join them, and the boundary, as a kernel sees them.
+
+    Returns how far down it reaches.
+    """
+    points = np.stack(np.meshgrid(np.linspace(-1, 1, 10), np.linspace(-1, 1, 5)), -1)
+    fine = np.linspace(-1, 1, 61)
+    at, line = (seen(kind, p) * (1, -0.4) + (0, row) for p in (points, np.stack([edge(fine), fine], -1)))
+    for several in (at, at.swapaxes(0, 1)):
+        ax.plot(*several.transpose(2, 0, 1), color="#cccccc", linewidth=0.8, zorder=1)
+    first = points[..., 0] < edge(points[..., 1])
+    for side, hue in ((first, ACCENT), (~first, "#777777")):
+        ax.plot(*at[side].T, "o", color=hue, markersize=2.8, zorder=2)
+    ax.plot(*line.T, "--", color="black", linewidth=1.4, zorder=3)
+    return at[..., 1].max()
 
 
 def _row_of_errors(ax: Axes, row: float, errors: pd.Series, colour: str) -> None:
