@@ -35,21 +35,22 @@ def warming_up() -> tuple[np.ndarray, dict[str, np.ndarray]]:
 
 
 def sign_turns() -> None:
-    """The lead of ReLU2-Neg over ReLU2 at three step sizes, in both input scalings."""
-    pairs, rates = leads().groupby(["size", "scaling"]).size().iloc[0], chapters.studies()["mnist-rates"]
-    published = {scaling: rates.place(scaling, SOURCE_RATE)[0] for scaling in rates.scalings}
+    """A large step as a sketch, and the lead of ReLU2-Neg over ReLU2 at three step sizes, in both input scalings."""
+    pairs = leads().groupby(["size", "scaling"]).size().iloc[0]
     show(
-        pictures.sign_turns_figure(leads(), published),
+        pictures.sign_turns_figure(leads()),
         name="fig-sign-turns",
         title="Distances lead when the steps are large. Amounts then lose most of their outputs.",
-        caption="Left, each dot is a pair of networks: by how many test images in a hundred ReLU2-Neg (distances) "
+        caption="Above, a sketch: an output that is large on all images (dots), before and after a step, from the "
+        "toy below. Left, each dot is a pair of networks: by how many test images in a hundred ReLU2-Neg (distances) "
         "gets right more than ReLU2 (amounts). Right, outputs that are 0 on nearly every test image, mean of both "
-        "scalings. Large marks and bars: mean and 95% interval. Dashed: the step sizes of the paper's own recipe, "
-        f"which starts from larger weights. (MNIST, first 10,000 images, 1,000 steps, {pairs} pairs of each kind)",
-        alt="Left, leads at three step sizes. At 10 both means lie below zero, and the interval of the raw inputs "
-        "includes zero. At 100 both intervals include zero. At 1,000 both means lie near 60 points, far above it. "
-        "Right, two lines of lost outputs. That of distances stays under 5 percent. That of amounts does so at 10 "
-        "and 100, and rises to 80 percent at 1,000. The paper's step sizes lie far left of the three and just right.",
+        "scalings. Large marks and bars: mean and 95% interval. "
+        f"(MNIST, first 10,000 images, 1,000 steps, {pairs} pairs of each kind)",
+        alt="Above, three rows of dots along an axis: at the start right of zero, as a distance moved a little to "
+        "the left, as an amount moved far, to the left of zero. Below left, leads at three step sizes. At 10 both "
+        "means lie below zero, and the interval of the raw inputs includes zero. At 100 both intervals include zero. "
+        "At 1,000 both means lie near 60 points, far above it. Below right, two lines of lost outputs. That of "
+        "distances stays under 5 percent. That of amounts does so at 10 and 100, and rises to 80 percent at 1,000.",
     )
 
 

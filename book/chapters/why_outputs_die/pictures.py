@@ -1,6 +1,5 @@
 """The figures of the chapter."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,14 +17,19 @@ from book.measures.tables import wide
 from support.networks.architectures import SIX
 
 
-def sign_turns_figure(leads: pd.DataFrame, published: Mapping[str, float]) -> Figure:
-    """The lead of ReLU2-Neg over ReLU2 against the step size, and the outputs that each of the two has lost.
+def sign_turns_figure(leads: pd.DataFrame) -> Figure:
+    """Above, a sketch of one large step. Below, the lead of ReLU2-Neg over ReLU2 against the step size, and the
+    outputs that each of the two has lost.
 
-    leads: `law.leads`. Left, every pair of networks, and the mean of each input scaling with its 95% interval;
-    hollow: standardised inputs. Right, means over seeds; the value of a seed is the mean of its two scalings.
-    published: the step size of the published rate by scaling, dashed.
+    leads: `law.leads`. On the left every pair of networks, and the mean of each input scaling with its 95% interval;
+    hollow: standardised inputs. On the right means over seeds; the value of a seed is the mean of its two scalings.
     """
-    fig, (left, right) = subplots(1, 2, height=3.4, width_ratios=(1.35, 1), sharex=True)
+    fig, axes = subplots(2, 2, height=4.9, width_ratios=(1.35, 1), height_ratios=(1, 2), sharex="row")
+    grid = axes[0, 0].get_gridspec()
+    for ax in axes[0]:
+        ax.remove()
+    sketch, (left, right) = fig.add_subplot(grid[0, :]), axes[1]
+    _pushed(sketch)
     sizes, words = sorted(leads["size"].unique()), []
     for shift, face, (scaling, pairs) in zip((0.75, 1.33), ("black", "white"), by_scaling(leads), strict=True):
         for size, values in pairs.groupby("size")["lead"]:
@@ -35,31 +39,61 @@ def sign_turns_figure(leads: pd.DataFrame, published: Mapping[str, float]) -> Fi
         _means(left, pairs.groupby("size")["lead"], shift, look)
         words.append(f"{'●' if face == 'black' else '○'} {scaling} pixels")
     left.axhline(0, color="black", linewidth=0.8)
-    left.text(0.32, 58, "\n".join(words), va="center", fontsize=9)
-    for height, side in ((93, "distances lead"), (-82, "amounts lead")):
-        left.text(0.32, height, side, va="center", style="italic")
+    left.text(4.5, 62, "\n".join(words), va="center", fontsize=9)
+    for height, side in ((93, "distances lead"), (-90, "amounts lead")):
+        left.text(4.5, height, side, va="center", style="italic")
     both = leads.groupby(["size", "seed"])[["ReLU2", "ReLU2-Neg"]].mean()
-    for name, label, place in (
-        ("ReLU2", "amounts\n(ReLU2)", (420, 66)),
-        ("ReLU2-Neg", "distances\n(ReLU2-Neg)", (60, 21)),
+    for name, label, x, y, side in (
+        ("ReLU2", "amounts\n(ReLU2)", 420, 66, "right"),
+        ("ReLU2-Neg", "distances\n(ReLU2-Neg)", 5, 19, "left"),
     ):
         _means(right, both[name].groupby("size"), 1, style(name) | {"markersize": 7})
-        right.text(*place, label, color=HUES["relu"], ha="right", va="center")
+        right.text(x, y, label, color=HUES["relu"], ha=side, va="center")
     for ax in (left, right):
-        for size in published.values():
-            ax.axvline(size, color="#555555", linewidth=0.9, linestyle="--")
-        ax.set(xscale="log", xlim=(0.12, 6000), xlabel="step size of the first layer")
-        ax.set_xticks([1, *sizes], ["1", *(f"{size:,}" for size in sizes)])
+        ax.set(xscale="log", xlim=(4, 2500), xlabel="step size of the first layer")
+        ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
         ax.minorticks_off()
         ax.grid(axis="x", visible=False)
-    raw, standardised = published["raw"], published["standardised"]
-    look = {"va": "center", "fontsize": 9, "color": "#555555"}
-    left.text(1.25 * standardised, -111, f"the paper,\nstandardised: {standardised:.2f}", **look)
-    left.text(raw / 1.25, -111, f"the paper,\nraw: {raw:,.0f}", ha="right", **look)
-    left.set(title="The lead", ylabel="lead of distances (points)", ylim=(-130, 105))
+    left.set(title="The lead", ylabel="lead of distances (points)", ylim=(-105, 105))
     left.set_yticks(range(-100, 101, 50))
     right.set(title="Why: lost outputs", ylabel="lost outputs (%)", ylim=(-5, 105))
     return fig
+
+
+PUSH = 1.5  # of all images together, in lengths of the weights: the step of the sketch
+SHARES = {"ReLU2-Neg": 0.1, "ReLU2": 0.9}  # of the images push down an output that is large on all
+
+
+def pushed(share: float, images: int = 24, half_angle: float = np.radians(40)) -> np.ndarray:
+    """An output on `images` images before its ReLU, after the step of the sketch that this share of them pushes.
+
+    The toy of `killed_figure`: hidden vectors of length 1 fill a wedge, and the step goes against their mean
+    direction by PUSH times `share`; the weights of the output have length 1 and point into the wedge.
+    """
+    hidden = half_angle * (2 * jitter(images) - 1)
+    return np.cos(hidden - half_angle / 2) - PUSH * share * np.cos(hidden)
+
+
+def _pushed(ax: Axes) -> None:
+    """An output on many images, before its ReLU: at the start, and after one step as a distance or an amount."""
+    rows = {
+        "at the start": (0.0, "black"),
+        "as a distance:\none class pushes it": (SHARES["ReLU2-Neg"], HUES["relu"]),
+        "as an amount:\nnine classes push it": (SHARES["ReLU2"], HUES["relu"]),
+    }
+    ax.axvspan(-0.8, 0, color="#e4e4e4", linewidth=0)
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.text(-0.4, 0.25, "lost:\nalways 0", ha="center", va="center", style="italic")
+    start = pushed(0).mean()
+    for row, (share, hue) in enumerate(rows.values()):
+        at = pushed(share)
+        ax.plot(at, row + 0.46 * (np.linspace(0, 1, len(at)) - 0.5), ".", color=hue, markersize=5)
+        if share:
+            ax.annotate("", (at.mean(), row - 0.42), (start, row - 0.42),
+                        arrowprops={"arrowstyle": "->", "shrinkA": 0, "shrinkB": 0})  # fmt: skip
+    name_rows(ax, rows)
+    ax.set(title="One large step (sketch)", xlim=(-0.8, 1.1), xticks=(0,))
+    ax.set_xlabel("the output on each image, before its ReLU")
 
 
 def _means(ax: Axes, by_size: Any, shift: float, look: dict) -> None:
