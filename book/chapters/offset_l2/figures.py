@@ -44,10 +44,11 @@ def cost() -> None:
         "will not do, on standardised pixels.",
         caption="Left: what the layer is made for. Above: what we found, also as sketches (dots: centres; images "
         "of scikit-learn's digits, joined to the centre of their class). On raw bytes the images are so far away "
-        "that all centres look like one. On standardised pixels an image is mostly nearest to its own centre, and "
-        f"not around it. Bars: mean test accuracy of {centres.SHOWN}, in which near means “my class”, before and "
-        "after all its ten centres were moved. (MNIST, first 10,000 training images, 5,000 steps, a tenth of the "
-        f"paper's; means of {tests['n'].min()} networks)",
+        "that all centres look like one. The ten distances to it still differ, because each weighs the hidden units "
+        "in its own way, and that is enough to tell the classes apart. On standardised pixels an image is mostly "
+        f"nearest to its own centre, and not around it. Bars: mean test accuracy of {centres.SHOWN}, in which near "
+        "means “my class”, before and after all its ten centres were moved. (MNIST, first 10,000 training images, "
+        f"5,000 steps, a tenth of the paper's; means of {tests['n'].min()} networks)",
         alt="Left, a sketch of ten numbered dots, each in the middle of images of its digit. Then two columns, each "
         "with a sketch above three bars inside outlines. On raw bytes all dots are one spot with the images in a "
         "wide ring around it, and all bars fill their outline. On standardised pixels the images lie beside their "

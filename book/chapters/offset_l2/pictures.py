@@ -41,8 +41,8 @@ PLACES = {  # of all centres
     "drawn anew": "at other random places",
 }
 FINDINGS = {
-    "raw": "raw bytes:\nit needs no centres",
-    "standardised": "standardised pixels:\nit needs those of its start",
+    "raw": "raw bytes: it needs\nno centres, only weights",
+    "standardised": "standardised pixels: it\nneeds those of its start",
 }
 LEADS = (*((name, f"{name.split('-')[0]}-Bias") for name in L2), ("ReLU-L2", "ReLU-L2-Neg"), ("Abs-L2", "Abs-L2-Neg"))
 TESTS = {  # column of `prototypes.reading` -> its line, percent per unit, and where a prototype is (percent)
