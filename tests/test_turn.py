@@ -34,6 +34,7 @@ from book.claims.statistics import Estimate
 from book.figures import figures, film, turns
 from book.measures.classifiers.frames import trained
 from book.measures.residual import clusters
+from book.measures.sigmoid import views
 from book.measures.tables import Tables
 from book.records.paths import HERE
 from book.site import front, live_network, offline
@@ -325,6 +326,18 @@ def test_the_films_of_the_front_page_are_of_the_first_and_the_last_step(monkeypa
     assert shown.nats[0, :, :, 2].tolist() == [[0, 0], [1, 3]]  # before and after, lines 0 and 2
     assert shown.strips.shape == (2, front.FRAMES, 2, 2) and shown.strips.max() == 1
     assert shown.change == (0.375, 0.625)  # from the last 7 to the first 6
+
+
+@pytest.mark.parametrize("study", front.MNIST)
+def test_from_7_to_6_the_hill_is_highest_where_the_image_is_palest(study):
+    """As the caption says, and not where networks leave the first class or reach the last."""
+    shown = front.mnist(study)
+    seven, six = (front._runs(study)[0].arrays["corners"][n].ravel() for n in views.LINES[front.LINES[0]])
+    t = np.linspace(0, 1, shown.nats.shape[-1])
+    palest = t[np.linalg.norm(seven + t[:, None] * (six - seven), axis=1).argmin()]
+    assert seven.sum() < six.sum() and palest < 0.4
+    for highest in t[shown.stretch[:, 0].argmax(-1)]:
+        assert abs(highest - palest) < 0.05 < np.abs(highest - np.array(shown.change)).min()
 
 
 def test_the_sketches_show_a_distance_that_falls_to_0_and_space_that_is_widest_at_the_boundary():

@@ -130,8 +130,9 @@ def picture() -> None:
         title="Between two images space swells, with a boundary and without one.",
         caption="Height: how much more space is stretched at a point of the path than at the two images (0%: their "
         "mean), averaged over directions and networks. Shaded: after the trained networks leave the first class and "
-        "before they reach the second (medians). The left path joins digits as in the paper, the right one is ours; "
-        f"chapter 8 has twelve of each. ({told})",
+        "before they reach the second (medians). From 7 to 6 the hill is highest where the image is palest, nearer "
+        "to the thinner 7, before training as after it, and not where the class changes. The left path joins digits "
+        f"as in the paper, the right one is ours; chapter 8 has twelve of each. ({told})",
         alt="Two columns. Left, a 7 fades into a 6, and the stretch in the middle rises by training. Right, a 6 "
         "fades into another 6, and the stretch in the middle is as high before training as after it.",
         turn=film.turn(several),
