@@ -527,14 +527,14 @@ def test_chips_name_each_claim_of_a_chapter_and_say_which_rules_are_late(monkeyp
     ]
     monkeypatch.setattr(kept, "rows", lambda: rows)
     shown = cards.chips("01")
-    assert "Judged by 2 rules (1 fixed beforehand, 1 amended after results):" in shown
+    assert "<span>2 claims:</span>" in shown and "1 rule amended after results." in shown
     assert re.findall(r'href="(.*?)"', shown) == [
         "../book/evidence_01.html#A-1", "../book/evidence_01.html#A-2", "../book/evidence_01.html"
     ]  # fmt: skip
     assert 'aria-label="A-2, fails. It is &quot;so&quot; &amp; &lt;so&gt;."' in shown and "B-1" not in shown
-    assert "Judged by rules that were fixed beforehand:" in cards.chips("02")
+    assert "All rules were fixed beforehand." in cards.chips("02")
     rows[2] |= {"flags": [LATE]}
-    assert "Judged by 1 rule (1 written after results):" in cards.chips("02")
+    assert "1 rule written after results." in cards.chips("02")
 
 
 def test_chips_begin_with_the_claims_that_the_answer_rests_on(monkeypatch):
@@ -544,7 +544,7 @@ def test_chips_begin_with_the_claims_that_the_answer_rests_on(monkeypatch):
     assert [name[-3:] for name in re.findall(r'href="(.*?#.*?)"', shown)] == ["A-2", "A-0", "A-1"]
     line = f'<a href="../book/evidence_01.html#A-2">{rows[2]["says"]}</a></li>'
     assert f'<li class="holds"><span class="word">● holds</span>{line}' in shown
-    order = ("rests on", "#A-2", "All in all, judged by rules", "#A-0")
+    order = ("rests on", "#A-2", "All in all, 3 claims", "#A-0")
     assert sorted(order, key=shown.index) == list(order)
     assert "rests on" not in cards.chips("01") and 'class="tiles"' not in cards.chips("01", "A-0", "A-1", "A-2")
     with pytest.raises(ValueError, match="chapter 01 has no claim 'B-2'; did you mean 'A-2'"):

@@ -90,21 +90,17 @@ def chips(chapter: str, *behind: str) -> Html:
         raise ValueError(f"chapter {chapter} has no claim {strange[0]!r}{suggest(strange[0], known)}")
     page = f"../book/evidence_{chapter}.html"
     amended, late = _after_results(rows)
-    rules = "rules that were fixed beforehand"
-    if later := " and ".join(f"{n} {how}" for n, how in ((amended, "amended"), (late, "written")) if n):
-        first = len(rows) - amended - late
-        rules = (
-            f"{counted(len(rows), 'rule')} ({f'{first} fixed beforehand, ' if first else ''}{later} after results)"
-        )
+    later = [f"{counted(n, 'rule')} {how}" for n, how in ((amended, "amended"), (late, "written")) if n]
+    rules = f"{' and '.join(later)} after results." if later else "All rules were fixed beforehand."
     lines = "".join(_line(known[name], page) for name in behind)
     others = [row for row in rows if row["id"] not in behind]
     tiles = f'<span class="tiles">{"".join(_tile(row, page) for row in others)}</span>' if others else ""
     return Html(
         f'{style()}<div class="claims" role="group" aria-label="Verdicts">'
         f"{f'The answer at the top rests on<ul>{lines}</ul>' if lines else ''}"
-        f'<div class="chips"><span>{"All in all, judged" if lines else "Judged"} by {rules}:</span> '
+        f'<div class="chips"><span>{"All in all, " if lines else ""}{counted(len(rows), "claim")}:</span> '
         f'<span>{_counts(rows)}</span> {tiles} <a href="{page}">all evidence</a> '
-        f"<span>{_key(rows)}</span></div></div>"
+        f"<span>{_key(rows)} {rules}</span></div></div>"
     )
 
 

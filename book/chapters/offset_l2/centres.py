@@ -48,7 +48,7 @@ def allowed(run: Record, weight: float) -> float:
     2 (1 - p_y) / C, and by Jensen the mean of 1 - p_y over the images is at most 1 - exp(-loss). Between two recorded
     steps the larger loss counts, so a peak between them would be missed.
     """
-    arrays, classes = run.arrays, len(run.arrays["mu_moved"])
+    arrays, classes = run.arrays, run.arrays["test_active"].shape[-1]
     loss, steps = np.asarray(arrays["train_loss"], float), np.asarray(arrays["steps"], float)
     wrong = 1 - np.exp(-np.maximum(loss[:-1], loss[1:]))
     apart = torch.pdist(initial_weights(run.spec.seed, 1, run.spec.hidden, classes)["mu"]).mean().item()
