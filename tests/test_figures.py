@@ -157,6 +157,15 @@ def test_a_panel_as_high_as_two_stays_so():
     assert left.get_position().height > 1.5 * axes[0][1].get_position().height
 
 
+def test_a_panel_across_two_columns_comes_below_both():
+    fig, axes = figures.subplots(2, 2, height=4)
+    below, grid = axes[1][0], axes[0][0].get_gridspec()
+    axes[1][1].remove()
+    below.set_subplotspec(grid[1, :])
+    assert narrow.stack(fig)
+    assert [ax.get_subplotspec().rowspan.start for ax in (*axes[0], below)] == [0, 1, 2]
+
+
 def test_maps_come_in_pairs_and_what_cannot_be_stacked_stays_wide():
     fig, axes = figures.subplots(1, 3)
     for ax in axes:

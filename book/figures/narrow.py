@@ -16,16 +16,16 @@ MARK, LEADING = 8, 0.2  # letters that a mark of a legend is wide, and inches fo
 def stack(fig: Figure) -> bool:
     """Lays the panels of a figure out for a phone; changes the figure and returns whether that was possible.
 
-    The panels of a column stay together, below its title. More than two maps without words at their axes come in
-    pairs. Panels that took labels from a neighbour get their own. Diagrams without axes, and several rows of maps
-    with colour bars, cannot be stacked.
+    The panels of a column stay together, below its title, unless one of the panels spans several columns. More than
+    two maps without words at their axes come in pairs. Panels that took labels from a neighbour get their own.
+    Diagrams without axes, and several rows of maps with colour bars, cannot be stacked.
     """
     cells: dict[tuple[int, int], list[Axes]] = {}  # (column, row) -> axes
-    rows, high = 1, {}  # and how many rows high each cell is
+    rows, high, across = 1, {}, False  # and how many rows high each cell is, and whether one spans several columns
     for ax in fig.axes:
         if place := ax.get_subplotspec():
             cells.setdefault((place.colspan.start, place.rowspan.start), []).append(ax)
-            rows = max(rows, place.rowspan.stop)
+            rows, across = max(rows, place.rowspan.stop), across or len(place.colspan) > 1
             high[place.colspan.start, place.rowspan.start] = len(place.rowspan)
     panels = [ax for several in cells.values() for ax in several]
     maps = all(ax.get_aspect() != "auto" for ax in panels)
@@ -34,7 +34,7 @@ def stack(fig: Figure) -> bool:
         return False
     plain = not bars and not any(ax.get_xlabel() for ax in panels)
     columns = 2 if maps and plain and len(cells) > 2 else 1
-    order = sorted(cells.items())
+    order = sorted(cells.items(), key=lambda cell: cell[0][::-1] if across else cell[0])
     heights = [max(high[cell] for cell, _ in order[i : i + columns]) for i in range(0, len(order), columns)]
     each = WIDTH / columns if maps else fig.get_figheight() / rows
     room = 0.0  # inches that the names of rows need, for each row of the grid

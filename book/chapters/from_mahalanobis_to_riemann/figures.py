@@ -86,31 +86,31 @@ def geodesics() -> None:
 def shapes() -> None:
     """Where classifiers on two toys are most sensitive, and how badly the metrics fit the classes of MNIST."""
     starts = range(12)
-    arrangements = {"Toy, end to end:\nfew lie across": toys.TWO, "Toy, side by side:\nall lie across": toys.BESIDE}
+    arrangements = {"Toy, end to end: few lie across": toys.TWO, "Toy, side by side: all lie across": toys.BESIDE}
     drawn = {}
     for title, classes in arrangements.items():
         toy = toys.toy(classes)
-        before, after = ([toys.network(toy, "ReLU, linear head", seed, n) for seed in starts] for n in (0, 400))
-        drawn[title] = toy, before, after
+        drawn[title] = toy, [toys.network(toy, "ReLU, linear head", seed) for seed in starts]
     again = {when: derived.rows(ROTATED, when=when) for when in ("before", "after")}
     fits = {
-        "before\ntraining": again["before"]["mismatch"].to_numpy(),
-        "after": again["after"]["mismatch"].to_numpy(),
-        "turned": again["after"]["rotated"].to_numpy(),
+        "before training": again["before"]["mismatch"].to_numpy(),
+        "after training": again["after"]["mismatch"].to_numpy(),
+        "after it, and turned at random": again["after"]["rotated"].to_numpy(),
     }
     show(
-        pictures.directions_figure(drawn, "MNIST: the fit\ngets worse", fits),
+        pictures.directions_figure(
+            drawn, "MNIST: training makes the fit worse. Turned at random, it is as bad.", fits
+        ),
         name="fig-shapes",
         title="Where a layer is most sensitive depends on where the other class is, not on the shape of its own.",
-        caption=f"Two toys with two long classes, and {len(starts)} networks of each. Each draws a line in the "
-        "direction in which it is most sensitive; the longer, the clearer. Before training (blue) the lines point "
-        "anywhere. A metric that fits a long class is most sensitive across it (dashed). Right: how badly the "
-        f"metrics of {len(again['after'])} networks fit the classes of MNIST, before and after training, and "
-        "after it if turned at random; 0 is a perfect fit. (Toys: 300 points, 32 ReLUs, 400 steps of Adam)",
+        caption="Top: two toys with the same two classes. Lines: the direction in which a layer is most sensitive. "
+        f"Dashed: with a metric that fits the class. Blue: in {len(starts)} trained networks (before training it is "
+        f"any direction). Bottom: how badly the metrics of {len(again['after'])} networks fit the classes of MNIST "
+        "(dots; bars: means). (Toys: 300 points, 32 ReLUs, 400 steps of Adam)",
         alt="Two panels with two long grey ellipses each, and a dashed line across each of them. Where the "
-        "ellipses lie end to end, the black lines are far from the dashed one; where they lie side by side, they "
-        "are near it. Short blue lines point anywhere. Right, the mismatch rises from 1.27 to 1.54 with training, "
-        "and is the same if the metrics are turned.",
+        "ellipses lie end to end, most blue lines are far from the dashed one; where they lie side by side, all "
+        "are near it. Below, the mismatch rises from 1.27 to 1.54 with training, and is the same if the metrics are "
+        "turned.",
     )
 
 

@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from torch import nn
 
 from book.chapters.from_mahalanobis_to_riemann.toys import Ruler, Toy, log_volume
@@ -17,9 +15,9 @@ from support.networks.architectures import architecture
 from support.networks.gaussians import Gaussian
 
 BOUNDARY, CLASS = "#009E73", "#cccccc"  # neither is the colour of an activation
-HYPOTHESIS: dict[str, Any] = {"color": "black", "linestyle": "--", "linewidth": 2.5}
-LEARNED: dict[str, Any] = {"color": "black", "linewidth": 1.2}
-UNTRAINED: dict[str, Any] = {"color": "#7fb3d5", "linewidth": 0.9}
+EXPECTED: dict[str, Any] = {"color": "black", "linestyle": (0, (2.2, 1.1)), "linewidth": 3}
+MEASURED: dict[str, Any] = {"color": figures.HUES["relu"], "linewidth": 1.3, "alpha": 0.75}
+HALF = 1.3  # length of these lines
 
 
 def geodesics_figure(panels: dict[str, tuple]):
@@ -53,57 +51,61 @@ def geodesics_figure(panels: dict[str, tuple]):
     return fig
 
 
-def directions_figure(toys: dict[str, tuple[Toy, list[nn.Sequential], list[nn.Sequential]]], title: str, fits: dict):
-    """Two classes and the directions in which layers are most sensitive to them; and mismatches on images.
+def directions_figure(toys: dict[str, tuple[Toy, list[nn.Sequential]]], title: str, fits: dict[str, np.ndarray]):
+    """Two classes and the directions in which layers are most sensitive to them; below, mismatches on images.
 
-    toys: title -> data, networks before training, and after it. The ellipses are the classes; over them lies a line
-    for each hidden layer: the longer, the less sensitive the layer is across it. Dashed, the line of a layer with the
-    ruler of the class. The metrics are means over a class. title: of the last panel. fits: name -> mismatches, (n,).
+    toys: title -> data, and networks of ReLUs. The ellipses are the classes; over them lies a line for each hidden
+    layer and, dashed, that of a layer with the ruler of the class. The metrics are means over a class. title: of the
+    panel below. fits: name -> mismatches, (n,).
     """
-    fig, axes = figures.subplots(1, len(toys) + 1, height=2.9, squeeze=False, width_ratios=(*[1.5] * len(toys), 1))
-    _mismatches(axes[0][-1], fits)
-    axes[0][-1].set_title(title)
-    for ax, (title, (data, untrained, networks)) in zip(axes[0], toys.items(), strict=False):
+    reach = [max(abs(float(g.mean[0])) for g in data.gaussians) + 1.75 for data, _ in toys.values()]
+    fig, axes = figures.subplots(2, len(toys), height=4.0, squeeze=False, width_ratios=reach, height_ratios=(2, 1.15))
+    for ax in axes[1, 1:]:
+        ax.remove()
+    axes[1][0].set_subplotspec(axes[0][0].get_gridspec()[1, :])
+    _mismatches(axes[1][0], fits)
+    axes[1][0].set_title(title)
+    for ax, half, (name, (data, networks)) in zip(axes[0], reach, toys.items(), strict=True):
         for c, g in enumerate(data.gaussians):
-            _circles(ax, g.mean[None], g.precision[None], _longer(g, g.precision), color=CLASS)
+            _circles(ax, g.mean[None], g.precision[None], _longer(g, g.precision), color=CLASS, linewidth=0)
             members = data.x[data.labels == c]
-            looks = [UNTRAINED] * len(untrained) + [LEARNED] * len(networks) + [HYPOTHESIS]
-            layers = [pullback_metric(network[:2], members).mean(0) for network in (*untrained, *networks)]
-            for look, metric in zip(looks, [*layers, g.precision], strict=True):
-                half = 2.2 * most_sensitive(metric)
-                ax.plot(*torch.stack([g.mean - half, g.mean + half]).T, **look)
-        ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlim=(-4.2, 4.2), ylim=(-1.2, 3.2))
+            layers = [pullback_metric(network[:2], members).mean(0) for network in networks]
+            for look, metric in [*((MEASURED, layer) for layer in layers), (EXPECTED, g.precision)]:
+                along = HALF * most_sensitive(metric)
+                ax.plot(*torch.stack([g.mean - along, g.mean + along]).T, **look)
+        ax.set(title=name, xticks=[], yticks=[], xlim=(-half, half), ylim=(-0.9, 2.9))
+        ax.set_aspect("equal", anchor="N")  # below its title
         ax.grid(visible=False)
-        _boundary(ax, networks[0])
-    looks = [
-        Patch(color=CLASS),
-        Line2D([], [], **HYPOTHESIS),
-        Line2D([], [], **UNTRAINED),
-        Line2D([], [], **LEARNED),
-        Line2D([], [], color=BOUNDARY),
-    ]
-    names = ["a class", "the hypothesis", "untrained", "trained", "boundary of one"]
-    fig.legend(looks, names, loc="outside lower center", ncols=5)
+        ax.spines[:].set_visible(False)
+    for words, place, look in (
+        ("expected", (-2.5, 2.3), {"color": "black", "ha": "right"}),
+        (f"measured in\n{len(networks)} networks", (-3.7, -0.35), {"color": MEASURED["color"], "va": "top"}),
+        ("the classes", (0, 0.55), {"color": "#666666", "ha": "center"}),
+    ):
+        axes[0][0].text(*place, words, fontsize=9, **look)
     return fig
 
 
 def _mismatches(ax, fits: dict[str, np.ndarray]) -> None:
-    """Dots in a column for each of the named sets, over a bar at their mean."""
-    for x, values in enumerate(fits.values()):
-        ax.plot(x - 0.2 + 0.4 * figures.jitter(len(values)), np.sort(values), ".", color=GREY, alpha=0.5)
+    """Dots in a row for each of the named sets, over a bar at their mean; the axis begins at a perfect fit."""
+    for y, (name, values) in enumerate(fits.items()):
+        ax.plot(np.sort(values), y - 0.25 + 0.5 * figures.jitter(len(values)), ".", color=GREY, alpha=0.45)
         mean = float(np.mean(values))
-        ax.plot([x - 0.36, x + 0.36], [mean, mean], color="black", linewidth=2.2)
-        ax.text(x, np.max(values) + 0.02, f"{mean:.2f}", ha="center", va="bottom", fontsize=9, weight="bold")
-    ax.set_xticks(range(len(fits)), list(fits), fontsize=9)
-    ax.set(xlim=(-0.6, len(fits) - 0.4), ylabel="mismatch (nats)")
-    ax.margins(y=0.12)
-    ax.grid(axis="x", visible=False)
+        ax.plot([mean, mean], [y - 0.38, y + 0.38], color="black", linewidth=2.5)
+        ax.text(np.max(values) + 0.03, y, f"{mean:.2f}", va="center", fontsize=9, weight="bold")
+        ax.text(0.02, y, name, va="center", fontsize=9)
+    figures.name_rows(ax, [""] * len(fits))
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlim(0, 1.12 * max(map(np.max, fits.values())))
+    ticks = np.arange(0, ax.get_xlim()[1], 0.5)
+    ax.set_xticks(ticks, ["0: perfect", *(f"{tick:.1f}" for tick in ticks[1:])])
+    ax.get_xticklabels()[0].set_ha("left")
+    ax.set_xlabel("how badly the metric fits its class (mismatch, nats)")
 
 
 def most_sensitive(metric: torch.Tensor) -> torch.Tensor:
-    """The direction in which a metric in the plane is largest, of length 1 - (least stretch / largest): (2,)."""
-    values, vectors = torch.linalg.eigh(metric)
-    return vectors[:, 1] * (1 - (values[0] / values[1]) ** 0.5)
+    """The direction in which a metric in the plane is largest, (2,), of length 1."""
+    return torch.linalg.eigh(metric)[1][:, 1]
 
 
 def toy_figure(data: Toy, networks: dict[str, nn.Sequential]):
