@@ -75,7 +75,7 @@ def test_profiles_of_both_kinds_of_pairs_and_their_means():
     fig = pictures.profiles_figure(pictures.epochs_of(with_runs(2, arrays), 0, 9))
     thick = [line.get_ydata() for line in fig.axes[1].lines if line.get_linewidth() == 2.2]
     assert [list(y) for y in thick] == [[1, 1, 1], [0, 0, 0]]
-    assert texts(fig.axes[1]) == ["two classes", "one class", "", "2.72 times"]  # e
+    assert texts(fig.axes[1]) == ["two classes", "one class", "", "stretched\n2.72 times\nas much"]  # e
     arrow = fig.axes[1].texts[2]
     assert [arrow.xy, arrow.xyann] == [(0.5, 0), (0.5, 1)]  # the gap in the middle
     assert [label.get_text() for label in fig.axes[0].get_xticklabels()] == ["image", "middle", "image"]

@@ -86,12 +86,13 @@ def still(film: Film) -> Figure:
     return fig
 
 
-def bumps(ax: Axes, nats: np.ndarray, hue: str, named: bool = True) -> None:
+def bumps(ax: Axes, nats: np.ndarray, hue: str, named: bool = True, gap: str = "{:.2f} times") -> None:
     """The stretch along the line of two classes (solid) and that of one class (dashed): networks thin, means thick.
 
     Args:
         nats: log-volume over the mean of the ends, in nats per direction, (networks, 2 lines, T).
         named: whether the lines get their names, and the gap between them in the middle an arrow and its size.
+        gap: the words for this size.
     """
     t, mean = np.linspace(0, 1, nats.shape[-1]), nats.mean(0)
     for k, line in enumerate(("-", "--")):
@@ -107,7 +108,7 @@ def bumps(ax: Axes, nats: np.ndarray, hue: str, named: bool = True) -> None:
                     textcoords="offset points", bbox=figures.PLATE)  # fmt: skip
     arrow = {"arrowstyle": "<->", "color": figures.ACCENT, "linewidth": 1.6, "shrinkA": 0}
     ax.annotate("", (0.5, alike), (0.5, across), arrowprops=arrow)
-    ax.annotate(f"{np.exp(across - alike):.2f} times", (0.5, alike), (0, -23), ha="center", va="top",
+    ax.annotate(gap.format(np.exp(across - alike)), (0.5, alike), (0, -23), ha="center", va="top",
                 color=figures.ACCENT, weight="bold", textcoords="offset points", bbox=figures.PLATE)  # fmt: skip
 
 

@@ -124,7 +124,7 @@ def profiles_figure(panels: Mapping[str, tuple[VolumeArm, int]], strips: np.ndar
     panels: title -> an arm of one width, and an epoch. strips: images along one line of each kind, see `film.frames`.
     """
     fig, axes = figures.subplots(
-        1, len(panels), height=3.0 if strips is None else 3.5, squeeze=False, sharex=True, sharey=True
+        1, len(panels), height=3.0 if strips is None else 3.7, squeeze=False, sharex=True, sharey=True
     )
     for ax, (title, (arm, epoch)) in zip(axes[0], panels.items(), strict=True):
         profiles = [
@@ -134,8 +134,8 @@ def profiles_figure(panels: Mapping[str, tuple[VolumeArm, int]], strips: np.ndar
             ]
             for run in arm.networks()
         ]
-        film.bumps(ax, np.array(profiles), "black" if epoch else GREY)
-        film.frames(ax, strips)
+        film.bumps(ax, np.array(profiles), "black" if epoch else GREY, gap="stretched\n{:.2f} times\nas much")
+        film.frames(ax, strips, size=28)
         ax.set_title(title)
     figures.percent_axis(axes[0][0].yaxis, axes[0][0].get_ylim(), range(-90, 500, 20))
     axes[0][0].set_ylabel("stretched more than\nat the ends (log scale)")
