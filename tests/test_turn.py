@@ -360,8 +360,9 @@ def test_a_film_tells_the_stretch_by_the_mean_of_the_nats_over_the_ends():
 def test_the_still_of_a_film_tells_the_stretch_in_the_middle():
     nats = np.zeros((1, 2, 2, 3))
     nats[0, :, 0, 1] = np.log([0.7, 1.62])
-    two, one = film.still(film.Film("a network", (("a", "b"), ("a", "c")), nats)).axes[2:]
-    assert [text.get_text() for text in two.texts] == ["\N{MINUS SIGN}30%", "+62%"]
+    shown = film.Film("a network", (("a", "b"), ("a", "c")), nats, change=(0.5, 0.5))
+    two, one = film.still(shown).axes[2:]
+    assert [text.get_text() for text in two.texts] == ["\N{MINUS SIGN}30%", "+62%", "the class changes"]
     assert [text.get_text() for text in one.texts] == ["+0%", "+0%"]
     assert [label.get_text() for label in one.get_xticklabels()] == ["a", "middle", "c"]
 

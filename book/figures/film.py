@@ -75,7 +75,10 @@ def still(film: Film) -> Figure:
             ax.annotate(words, (0.5, middle), shift, color=hue, textcoords="offset points", **look)
         ax.axhline(0, color="black", linewidth=0.6)
         if film.change and k == 0:
-            ax.axvspan(*film.change, color="#e4e4e4", linewidth=2, zorder=0)  # with an edge, if it has no width
+            look = {"facecolor": "#e4e4e4", "edgecolor": "#bbbbbb", "linewidth": 2, "zorder": 0}
+            ax.axvspan(*film.change, **look)  # with an edge, as it may have no width
+            words = {"transform": ax.get_xaxis_transform(), "ha": "center", "va": "bottom", "fontsize": 9}
+            ax.text(np.mean(film.change), 1.02, "the class changes", **words)
         ax.margins(y=0.12)
         ax.set_xticks((0, 0.5, 1), (first, "middle", last))
         for label, side in zip(ax.get_xticklabels(), ("left", "center", "right"), strict=True):

@@ -98,7 +98,7 @@ def cifar(study: str) -> film.Film:
     right = np.mean([run.arrays["test_accuracy"][-1] for run in runs])
     ends = (("an image", "one of another class"), ("an image", "one of its class"))
     name = f"{CIFAR[study]} ({right:.0f}% right)"
-    return film.Film(name, ends, np.stack([lines.aligned(run) for run in runs]), change=(0.5, 0.5))
+    return film.Film(name, ends, np.stack([lines.aligned(run) for run in runs]), change=lines.MIDDLE)
 
 
 def films() -> list[film.Film]:

@@ -44,8 +44,8 @@ def between_images() -> None:
         name="fig-deep-film",
         title="After training the middle of both lines is stretched, with a boundary and without one.",
         caption=f"{NO_IMAGES if strips is None else ''}Height: how much more a direction is stretched "
-        "than at the two images, on average over networks and their 12 lines of each kind. On the left the class "
-        f"changes in the middle. The images are one example. ({protocol('ResNet-34')})",
+        "than at the two images, on average over networks and their 12 lines of each kind, drawn so that on the "
+        f"left the class changes in the middle. The images are one example. ({protocol('ResNet-34')})",
         alt="Two columns. Left, a line from a deer to a ship, right from a dog to another dog. Before training both "
         "curves dip deeply below the images. After training both bulge in the middle, the left one to 62 percent and "
         "the right one to 31.",

@@ -16,6 +16,7 @@ FRAMES = 9  # of a strip
 FOLDER = "cifar10-jpeg"
 # two lines that most ResNet-34 of chapter 9 were measured on, one of each kind
 FILES = (("test/deer/0879.jpg", "test/ship/0801.jpg"), ("test/dog/0137.jpg", "test/dog/0308.jpg"))
+MIDDLE = (0.5, 0.5)  # where the class changes, see `aligned`
 ENDS = (("a deer", "a ship"), ("a dog", "another dog"))
 
 
@@ -42,7 +43,7 @@ def aligned(run: Record) -> np.ndarray:
 
 def film(arm: ResidualArm, name: str, strips: np.ndarray | None = None) -> Film:
     """The lines of an arm's networks, for the menu under that name; strips: from `photographs`."""
-    return Film(name, ENDS, np.stack([aligned(run) for run in arm.of().values()]), strips)
+    return Film(name, ENDS, np.stack([aligned(run) for run in arm.of().values()]), strips, MIDDLE)
 
 
 def photographs(runs: Collection[Record]) -> np.ndarray | None:

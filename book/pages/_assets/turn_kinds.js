@@ -492,6 +492,7 @@ kinds.film = (data, frame) => {
     };
     const points = several => several.map((v, i) => [i / (several.length - 1), v]);
     const [from, to] = f.change.length && now ? f.change : [NaN, NaN]; // an untrained network has no such place
+    const halo = to > from ? "" : "turn-halo"; // words on a band need none, words on a line do
     const named = (p, w) => { // the name of a curve of the first line, at its highest or lowest place
       const several = f.stretch[w][0], n = several.length - 1;
       const inner = several.map((v, i) => 4 * Math.abs(i - n / 2) > n ? 0 : v); // not at an end
@@ -503,9 +504,10 @@ kinds.film = (data, frame) => {
       word(picture.left, picture.top - 8, title, "turn-head"),
       strip ? svg("image", { href: f.strips[k], x: picture.left, y: picture.top, width: picture.width,
         height: picture.height, preserveAspectRatio: "none" }) : [],
-      k ? [] : word(p.left + 4, p.top - 6, "stretched more than the ends by"),
-      k || !(to >= from) ? [] : [turn.box(p.X(from) - 1, p.top, p.X(to) - p.X(from) + 2, p.height, "turn-shade"),
-        word(p.X((from + to) / 2), p.top + 14, "the class changes", "turn-mid")],
+      k || !(to >= from) ? [] : [ // from the images down
+        turn.box(p.X(from) - 1, p.top - gap, p.X(to) - p.X(from) + 2, p.height + gap, "turn-shade"),
+        word(p.X((from + to) / 2), p.top - 9, "the class changes", `turn-mid ${halo}`)],
+      k ? [] : word(p.left + 4, p.top + 11, "stretched more than the ends by", halo),
       p.nodes, p.line([[0, 0], [1, 0]], "turn-axis"), p.line(points(f.stretch[1 - now][k]), "turn-guide"),
       p.line(points(f.stretch[now][k]), "turn-stroke"),
       k ? [] : [named(p, 0), named(p, 1)],
