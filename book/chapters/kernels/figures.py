@@ -119,6 +119,7 @@ def directions() -> None:
         "Thick: means. Right: mean errors of three kernel machines: with all directions alike, with M, and with only "
         "the leading directions of M that hold nine tenths of its trace (on average "
         f"{kept['digits']:.1f} of the small digits, {kept['MNIST, 300 images']:.1f} and {kept[MNIST]:.1f} of MNIST). "
+        "MNIST is tested on the second half of its test images, which is easier than the first (the first picture). "
         f"({derived.DRAWS} draws; {derived.BLOCKS['digits']} sets of small digits, {derived.MNIST_BLOCKS} of MNIST)",
         alt="Left, errors of the plain kernel fall slowly from two to ten directions, while those after learning "
         "climb steeply, cross them at six and end far above. Right, in three tasks the error rises from all "
