@@ -40,10 +40,10 @@ def _off_the_line(tables: Tables) -> float:
     return float(np.abs(_runs(tables, "raw")["ReLU2"]["accuracy"] - expected[places]).max())
 
 
-def _failing(tables: Tables) -> pd.DataFrame:
-    """The ReLU2-Neg networks on standardised pixels that end far behind the ReLU network of their seed."""
+def _failing(tables: Tables, network: str = "ReLU2-Neg", scaling: str = "standardised") -> pd.DataFrame:
+    """The networks of a kind that end far behind the ReLU network of their seed."""
     runs = frames.judged(tables, SIX)[1]
-    return far_behind(runs[runs["scaling"] == "standardised"], "ReLU2-Neg")
+    return far_behind(runs[runs["scaling"] == scaling], network)
 
 
 NUMBERS = {
@@ -54,9 +54,12 @@ NUMBERS = {
     "dead-after-ten-steps": Number("of ReLU2's ten outputs, mean number dead after ten steps, raw pixels", _dead),
     "off-the-line": Number(
         "largest distance of a ReLU2 network from the line of lost classes, raw pixels, in points", _off_the_line),
-    "neg-failing": Number(
-        f"of twenty ReLU2-Neg networks on standardised pixels, number more than {BEHIND:g} points behind ReLU",
-        lambda tables: len(_failing(tables))),
+    **{name: Number(
+        f"of twenty {network} networks on {scaling} pixels, number more than {BEHIND:g} points behind ReLU",
+        lambda tables, network=network, scaling=scaling: len(_failing(tables, network, scaling)))
+       for name, network, scaling in (
+           ("neg-failing", "ReLU2-Neg", "standardised"), ("neg-failing-raw", "ReLU2-Neg", "raw"),
+           ("amounts-failing", "ReLU2", "standardised"), ("amounts-failing-raw", "ReLU2", "raw"))},
     "neg-failing-all-active": Number(
         "of these, number without an inactive output", lambda tables: int((_failing(tables)["inactive"] == 0).sum())),
     **{name: Number(

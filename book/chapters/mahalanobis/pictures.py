@@ -240,7 +240,8 @@ def axes_figure(arms: list[DistanceArm]):
     for row, ((_, network), shares) in enumerate(rows.items()):
         ax.vlines(100 * shares, row - 0.32, row + 0.32, color=LOOKS[network]["color"], linewidth=1.8)
     figures.name_rows(ax, [f"{name}   {NAMES[network]}" for name, network in rows], above=0.6, below=0.4)
-    ax.set(xlim=(0, 100), xlabel="random rotations that lie as close to the axes (%)")
+    ax.axvline(50, color=GREY, linewidth=0.8, linestyle=":")
+    ax.set(xlim=(0, 100), xlabel="closer than chance ←  random rotations as close to the axes (%)  → farther")
     return fig
 
 
