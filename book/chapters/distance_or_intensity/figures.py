@@ -31,7 +31,7 @@ def accuracy() -> None:
     show(
         pictures.meanings_figure(runs[runs["architecture"].isin(pictures.MEANINGS)]),
         name="fig-accuracy-relu",
-        title="On raw bytes all amounts fail, on standardised pixels some of both kinds. Most that fail have lost outputs.",
+        title="On raw bytes all amounts fail, on standardised pixels some of both kinds. Most have lost outputs.",
         caption="Left, a sketch. Then each mark is one network. Cross: one or more of its ten outputs are 0 on over "
         "99% of the test images. Beside each row: the mean, and how many networks failed, ending more than "
         f"{BEHIND:g} points below the ReLU network of the same start. ({about()})",

@@ -46,6 +46,10 @@ def _failing(tables: Tables, network: str = "ReLU2-Neg", scaling: str = "standar
     return far_behind(runs[runs["scaling"] == scaling], network)
 
 
+def _failures(tables: Tables, network: str, scaling: str) -> int:
+    return len(_failing(tables, network, scaling))
+
+
 NUMBERS = {
     **{f"{network.lower()}-raw": Number(
         f"mean test accuracy of {network}, raw pixels",
@@ -56,7 +60,7 @@ NUMBERS = {
         "largest distance of a ReLU2 network from the line of lost classes, raw pixels, in points", _off_the_line),
     **{name: Number(
         f"of twenty {network} networks on {scaling} pixels, number more than {BEHIND:g} points behind ReLU",
-        lambda tables, network=network, scaling=scaling: len(_failing(tables, network, scaling)))
+        partial(_failures, network=network, scaling=scaling))
        for name, network, scaling in (
            ("neg-failing", "ReLU2-Neg", "standardised"), ("neg-failing-raw", "ReLU2-Neg", "raw"),
            ("amounts-failing", "ReLU2", "standardised"), ("amounts-failing-raw", "ReLU2", "raw"))},

@@ -304,7 +304,7 @@ def directions_figure(table: pd.DataFrame):
         toy.text(numbers[-1] + 0.3, mean[-1], f"{word}\n{mean[-1]:.0f}%", va="center", fontsize=9)
     toy.set(xlabel="directions that decide, of ten", ylabel="test error (%)", xlim=(1.5, 13.2), ylim=(0, 32))
     toy.set(xticks=numbers, title="Toy")
-    kinds = {"first": "all\nalike", "last": "as it\nweighs them", "cropped": "its few\nfavourites"}
+    kinds = {"first": "plain", "last": "weighted\nby M", "cropped": "only the top\nof M"}
     for name, colour in zip((n for n in means.index if not n.startswith("toy")), LINES, strict=False):
         mean = means.loc[name, list(kinds)]
         images.plot(range(len(kinds)), mean, "o-", color=colour)

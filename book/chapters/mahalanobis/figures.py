@@ -64,7 +64,7 @@ def ends() -> None:
     show(
         pictures.ends_figure(right, "The same, made\nround: any right\nangle will do", stuck),
         name="fig-ends",
-        title="Networks that learn the distance recover the cloud's shape and centre. Their units need not lie on its axes.",
+        title="Networks that learn the distance find the cloud's centre and shape, but not its axes.",
         caption="Left: what the paper hopes for. Second: the best Abs network that learned the distance from this "
         "cloud. Third: the same, with space squeezed along the axes until the cloud is round. There the dashed "
         "lines cross at a right angle, and any other right angle would give the same distances, so training need not "

@@ -241,7 +241,7 @@ def axes_figure(arms: list[DistanceArm]):
         ax.vlines(100 * shares, row - 0.32, row + 0.32, color=LOOKS[network]["color"], linewidth=1.8)
     figures.name_rows(ax, [f"{name}   {NAMES[network]}" for name, network in rows], above=0.6, below=0.4)
     ax.axvline(50, color=GREY, linewidth=0.8, linestyle=":")
-    ax.set(xlim=(0, 100), xlabel="closer than chance ←  random rotations as close to the axes (%)  → farther")
+    ax.set(xlim=(0, 100), xlabel="closer ←   rotations as close to the axes (%)   → farther")
     return fig
 
 
