@@ -260,7 +260,7 @@ def ambiguous_figure(arms: Sequence[Arm], examples: pd.DataFrame):
 
     examples: "line", "kind" and "pixels", bytes in hexadecimal digits, row by row.
     """
-    rows = {"ambiguous": "ambiguous", "clean": "test digit", "decoded": "decoded", "matched": "matched"}
+    rows = {"ambiguous": "ambiguous", "clean": "test digit", "decoded": "decoded", "matched": "as faint"}
     examples = examples[examples["line"].isin(sorted(examples["line"].unique())[:5])]
     fig, (left, right) = figures.subplots(1, 2, height=3.0, width_ratios=(1.15, 1))
     pixels = examples.set_index(["kind", "line"])["pixels"].map(lambda text: np.frombuffer(bytes.fromhex(text), "u1"))
@@ -268,7 +268,7 @@ def ambiguous_figure(arms: Sequence[Arm], examples: pd.DataFrame):
     strips = [np.hstack([image.reshape(side, side) for image in pixels[kind].sort_index()]) for kind in rows]
     left.imshow(np.vstack(strips), cmap="gray_r")
     left.set_yticks(side * (np.arange(len(rows)) + 0.5), rows.values())
-    left.set(xticks=[], title="each column: one pair of digits")
+    left.set(xticks=[], title="each column: one pair of digits,\nmixed, and clear")
     left.grid(visible=False)
     left.spines[:].set_visible(False)
     left.tick_params(length=0)
@@ -285,8 +285,9 @@ def ambiguous_figure(arms: Sequence[Arm], examples: pd.DataFrame):
                        label=label if row == 0 else None)  # fmt: skip
     right.axvline(0, color="black", linewidth=0.8)
     right.axvline(LEAST, color="black", linestyle="--", linewidth=0.8)
-    figures.name_rows(right, [rows[than] for than in others])
-    right.set(xlabel="difference of log-volumes (SD)", title="ambiguous minus \N{HORIZONTAL ELLIPSIS}")
+    figures.name_rows(right, ["over\ntest digits", "over\ndecoded ones", "over ones\nas faint"], below=0.35)
+    right.text(LEAST + 0.03, 0.02, "← counts as none", transform=right.get_xaxis_transform(), fontsize=8)
+    right.set(xlabel="difference of log-volumes (SD)", title="how much more stretch\nat ambiguous digits")
     figures.legend_below(fig, right, 3)
     return fig
 
