@@ -58,7 +58,7 @@ def ends() -> None:
     counts = f"{sum(map(sum, networks))} of {sum(map(len, networks))}"
     right = {
         "The hope:\n✓ shape, centre\n✓ units on axes": (best[0], "MD_Abs", *exact(best[0].gaussian)),
-        f"{counts} learned:\n✓ shape, centre\n✗ units on axes": best,
+        f"Learned ({counts} did):\n✓ shape, centre\n✗ units on axes": best,
     }
     stuck = {"Got stuck:\nit sees no step\nalong the stripes": drawn(errors[errors > ERROR].index[0])}
     show(

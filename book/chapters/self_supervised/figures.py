@@ -62,7 +62,8 @@ def along() -> None:
         name="fig-self-film",
         title="Halfway between two photographs lies a double exposure, and there space swells.",
         caption=f"{NO_IMAGES if strips is None else ''}The first picture with its images: slide along both "
-        "paths. (The curves are means over up to 12 paths of each kind; the still shows Barlow Twins)",
+        "paths. Without labels the class is that of a classifier which was fitted afterwards. (The curves are means "
+        "over up to 12 paths of each kind; the still shows Barlow Twins)",
         alt="Two columns. Left, a line from a deer to a ship, right from a dog to another dog. Before training the "
         "curves dip to about minus 23 percent. After training they rise to 18 percent on the left and 15 on the "
         "right.",
