@@ -106,4 +106,10 @@ OUTCOMES = {
         (_gains(30, 10), "unclear"),
     ],
     "LDM-1-a": [*lead("ReLU2_Neg", "ReLU2", 1), (acc(ReLU2_Neg=81 + WIDE, ReLU2=80.0), "unclear")],
+    "LDM-1-b": [*lead("ReLU2_Neg", "ReLU2", 1), (acc(ReLU2_Neg=81 + WIDE, ReLU2=80.0), "unclear")],
+    "OWN-1-c": [
+        (_without_inactive(2 + NARROW), "holds"),
+        (_without_inactive(20 + NARROW), "fails"),
+        (_without_inactive(10 + WIGGLE), "unclear"),
+    ],
 }

@@ -61,7 +61,8 @@ def arm(
     about = {"run", "minutes", "diverged", "steps", "record", *(field.name for field in fields(plan.specification))}
     numbers = runs.pivot(index="seed", columns="architecture", values=[name for name in runs if name not in about])
     borrows = baseline and not set(networks) <= set(plan.architectures)
-    images = "all 60,000" if plan.images == 60_000 else f"{plan.images:,} of 60,000"
+    images = "all 60,000" if plan.images == 60_000 else f"{plan.images:,}"
+    images += " of 60,000" if plan.data == "mnist" and plan.images < 60_000 else ""
     how, evidence = recipe or plan.recipes[0], f"{images} training images"
     levels = factors or {"input scaling": scaling}
     return Arm(
