@@ -14,8 +14,6 @@ from book.measures.classifiers import frames, shared
 from book.measures.classifiers.study import Plan
 from support.training.classifiers.specs import RARE
 
-OF_RELU = ("ReLU", "ReLU2", "ReLU2-Neg")
-
 
 @cache
 def leads() -> pd.DataFrame:
@@ -40,16 +38,16 @@ def sign_turns() -> None:
     show(
         pictures.sign_turns_figure(leads()),
         name="fig-sign-turns",
-        title="Distances lead when the steps are large. Amounts then lose most of their outputs.",
+        title="Distances lead when the steps are large. Most outputs of amounts are then inactive.",
         caption="Above, a sketch: an output that is large on all images (dots), before and after a step, from the "
         "toy below. Left, each dot is a pair of networks: by how many test images in a hundred ReLU2-Neg (distances) "
-        "gets right more than ReLU2 (amounts). Right, outputs that are 0 on nearly every test image, mean of both "
-        "scalings. Large marks and bars: mean and 95% interval. "
+        "gets right more than ReLU2 (amounts). Right, inactive outputs: above 0 on under 1% of the test images, mean "
+        "of both scalings. Large marks and bars: mean and 95% interval. "
         f"(MNIST, first 10,000 images, 1,000 steps, {pairs} pairs of each kind)",
         alt="Above, three rows of dots along an axis: at the start right of zero, as a distance moved a little to "
         "the left, as an amount moved far, to the left of zero. Below left, leads at three step sizes. At 10 both "
         "means lie below zero, and the interval of the raw inputs includes zero. At 100 both intervals include zero. "
-        "At 1,000 both means lie near 60 points, far above it. Below right, two lines of lost outputs. That of "
+        "At 1,000 both means lie near 60 points, far above it. Below right, two lines of inactive outputs. That of "
         "distances stays under 5 percent. That of amounts does so at 10 and 100, and rises to 80 percent at 1,000.",
     )
 
@@ -62,11 +60,29 @@ def killed(sizes: np.ndarray, formula: np.ndarray, dead: list[float], half_angle
         pictures.killed_figure(sizes, formula, dead, outputs, half_angle, step=0.6),
         name="fig-killed",
         title="The larger the step, the more outputs die.",
-        caption="Left: the weights of 100 outputs after a step of 0.6 of their length. Outputs in the grey sector "
-        "are dead. Right: share of dead outputs by the size of the step: a line by the formula, dots by counting.",
+        caption="Left: the weights of 100 outputs after a step of 0.6 of their length. Dotted: before. Outputs in "
+        "the grey sector are dead. Right: share of dead outputs by the size of the step: a line by the formula, dots "
+        "by counting. Rings: a step of 0.1, and one nine times as large.",
         alt="Left, a circle of dots, moved to the left into a grey sector. Right, the share of dead outputs rises "
         f"from 0.28 without a step to 1 at a step of 1.3 lengths. Dots and formula differ by at most {gap:.3f}.",
         turn=turning.wedge_turn(outputs, half_angle=round(np.degrees(half_angle)), step=0.6),
+    )
+
+
+def losses() -> None:
+    """The share of inactive outputs during training, at three step sizes, of ReLU2 and of ReLU2-Neg."""
+    steps, active = law.activities(chapters.tables())
+    show(
+        pictures.losses_figure(steps, active),
+        name="fig-losses",
+        title="With large steps amounts become inactive one after another. Distances mostly recover.",
+        caption="Share of inactive outputs during training: above 0 on under 1% of the test images. Lines: mean of "
+        "both scalings. Band: the middle 80% of runs. "
+        f"(MNIST, first 10,000 images, 1,000 steps, {len(active[10, 'ReLU2'])} runs for each line)",
+        alt="Two panels, inactive outputs against the step of the training. Left, ReLU2: at step size 1,000 the "
+        "share rises to 86 percent within ten steps and stays near 80. At 100 it is 13 percent after one step and "
+        "falls to 4. At 10 it stays below 6. Right, ReLU2-Neg: at 1,000 it rises to 20 percent in two steps and "
+        "falls to 2. At 100 and 10 it stays below 10.",
     )
 
 
@@ -87,21 +103,21 @@ def warmup() -> None:
 
 
 def atlas() -> None:
-    """The accuracy over step size and start, with the published setting; readers can turn it."""
+    """The lead of ReLU2-Neg over step size and start, with the published setting; readers can turn it."""
     rates = chapters.studies()["mnist-rates"]
     runs = chapters.tables().once(law.runs, rates.name)
     published = {scaling: rates.place(scaling, SOURCE_RATE) for scaling in rates.scalings}
     show(
-        pictures.phase_figure(runs, rates, OF_RELU, published),
+        pictures.lead_map_figure(runs, rates, published),
         name="fig-map",
-        title="Accuracy depends on step size and start, and a published setting is one point of the map.",
-        caption="Mean test accuracy by the sizes of the steps and of the first preactivations. Cross: the "
-        "published learning rate. Dot: some runs diverged. "
+        title="The published setting of raw pixels sits where everything changes.",
+        caption="Lead of ReLU2-Neg over ReLU2, mean in points, by the sizes of the steps and of the first "
+        "preactivations. Red: distances lead. Cross: the published learning rate. "
         f"(MNIST, {rates.images:,} images, {rates.steps:,} steps, {runs['seed'].nunique()} seeds per point)",
-        alt="Six heat maps, three networks by two scalings. ReLU2 is bright at step sizes of 10 and 100 from small "
-        "preactivations and dark at 1,000, where ReLU2-Neg is bright. The raw cross lies four squares above the "
-        "standardised one, and two to the right.",
-        turn=turning.phase_turn(rates, runs, published),
+        alt="Two maps of the lead, raw and standardised pixels. In both the row of step size 1,000 is red, with 33 "
+        "to 76 points but at the largest start. From small starts the rows below are pale blue. The raw cross lies "
+        "between squares of 76 and of minus 45 points, the standardised one in the pale blue corner.",
+        turn=turning.phase_turn(rates, runs, published, lead=True),
     )
 
 

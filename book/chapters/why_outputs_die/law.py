@@ -73,6 +73,22 @@ def leads(tables: Tables) -> pd.DataFrame:
     return pd.concat(found).reset_index().rename_axis(columns=None)
 
 
+def activities(tables: Tables) -> tuple[np.ndarray, dict[tuple[int, str], np.ndarray]]:
+    """How active each output is while the networks of `leads` train.
+
+    Returns the recorded steps, (S,), and (step size, network) -> the share of test images on which each output is
+    above 0, (runs, S, outputs). The runs are of both scalings.
+    """
+    found, steps = {}, np.empty(0)
+    for size, study in LEADS.items():
+        table = tables.once(runs, study)
+        for name in ("ReLU2", "ReLU2-Neg"):
+            records = table.loc[np.isclose(table["curvature"], size) & (table["network"] == name), "record"]
+            found[size, name] = np.array([record.arrays["test_active"] for record in records], float)
+            steps = records.iloc[0].arrays["steps"]
+    return steps, found
+
+
 def explained(runs: pd.DataFrame) -> pd.Series:
     """Percent of the variance of test accuracy that the two axes explain, by architecture, over seeds and scalings.
 

@@ -60,6 +60,44 @@ def _reached(share: float) -> float:
     return float(sizes[rising][np.flatnonzero(shares["ReLU2"].mean(0)[rising] > share)[0]])
 
 
+def _fallen(tables: Tables, size: int, network: str) -> tuple[np.ndarray, np.ndarray]:
+    """Whether each output is inactive at each recorded step, (outputs, S), and whether it ever was, (outputs,)."""
+    _, active = law.activities(tables)
+    inactive = np.moveaxis(active[size, network] < RARE[0], 1, 2).reshape(-1, active[size, network].shape[1])
+    return inactive, inactive.any(1)
+
+
+def _fell(tables: Tables, size: int, network: str) -> float:
+    return 100 * float(_fallen(tables, size, network)[1].mean())
+
+
+def _recovered(tables: Tables, size: int, network: str) -> float:
+    inactive, ever = _fallen(tables, size, network)
+    return 100 * float((~inactive[ever, -1]).mean())
+
+
+def _after_ten(tables: Tables) -> float:
+    steps, active = law.activities(tables)
+    return float((active[1000, "ReLU2"][:, steps == 10] < RARE[0]).mean() * 10)
+
+
+def _around(tables: Tables, scaling: str, which: int) -> float:
+    """The lowest (0) or highest (-1) lead in the four squares of the map around the published setting."""
+    plan = tables.studies["mnist-rates"]
+    runs = tables.once(law.runs, plan.name).query("scaling == @scaling")
+    means = runs.pivot_table("accuracy", ["curvature", "preactivation"], "network")
+    leads = (means["ReLU2-Neg"] - means["ReLU2"]).unstack()
+    curvature, size = plan.place(scaling, SOURCE_RATE)
+    row, column = np.searchsorted(leads.index, curvature), np.searchsorted(leads.columns, size)
+    return float(np.sort(leads.to_numpy()[row - 1 : row + 1, column - 1 : column + 1], axis=None)[which])
+
+
+def _lead_on_digits(tables: Tables, size: int, scaling: str) -> Estimate:
+    runs = tables.once(law.runs, "law-sign-digits").query("scaling == @scaling")
+    accuracy = runs[np.isclose(runs["curvature"], size)].pivot(index="seed", columns="network", values="accuracy")
+    return mean_interval(accuracy["ReLU2-Neg"] - accuracy["ReLU2"])
+
+
 def _explained(tables: Tables, network: str) -> float:
     return law.explained(tables.once(law.runs, "mnist-rates"))[network]
 
@@ -89,6 +127,23 @@ NUMBERS = {
     "dead-with-both": Number(
         "highest share of outputs of a network that are dead in the end, warm-up and centred outputs, raw pixels",
         _dead_with_both, "%"),
+    "after-ten-steps": Number(
+        "of ReLU2's ten outputs, mean number inactive after ten steps at step size 1,000, both scalings", _after_ten),
+    **{f"{verb}-{WORDS[size]}-{name.lower()}": Number(
+        f"{says} at step size {size:,}, both scalings", partial(value, size=size, network=name), "%")
+       for size, name in ((1000, "ReLU2"), (1000, "ReLU2-Neg"), (100, "ReLU2"))
+       for verb, value, says in (
+           ("fell", _fell, f"share of {name}'s outputs that are inactive at some recorded step,"),
+           ("recovered", _recovered, f"of {name}'s outputs that were inactive at some recorded step, share active in "
+            "the end,"))},
+    **{f"around-published-{word}-{scaling}": Number(
+        f"{word}est lead of ReLU2-Neg in the four squares of the map around the published setting, {scaling} pixels",
+        partial(_around, scaling=scaling, which=which), "points")
+       for word, which in (("low", 0), ("high", -1)) for scaling in BOTH},
+    **{f"digits-lead-{WORDS[size]}-{scaling}": Number(
+        f"lead of ReLU2-Neg over ReLU2 on scikit-learn's digits at step size {size:,}, {scaling} pixels, from "
+        "preactivations of 0.1", partial(_lead_on_digits, size=size, scaling=scaling), "points")
+       for size, scaling in product((10, 1000), BOTH)},
     "losses-begin": Number("step size of the warm-up from which more than 3% of ReLU2's outputs are inactive",
                            lambda _: _reached(0.03)),
     "half-lost": Number("step size of the warm-up from which more than half of ReLU2's outputs are inactive",

@@ -9,17 +9,19 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
+from book.chapters.why_outputs_die.study import PhaseGrid
 from book.claims.statistics import clopper_pearson, mean_interval
 from book.figures.figures import GREY, HUES, interval, jitter, legend_below, name_rows, style, subplots
 from book.measures.classifiers.frames import by_scaling
 from book.measures.classifiers.shared import panels
 from book.measures.tables import wide
 from support.networks.architectures import SIX
+from support.training.classifiers.specs import RARE
 
 
 def sign_turns_figure(leads: pd.DataFrame) -> Figure:
     """Above, a sketch of one large step. Below, the lead of ReLU2-Neg over ReLU2 against the step size, and the
-    outputs that each of the two has lost.
+    outputs of each of the two that are inactive in the end.
 
     leads: `law.leads`. On the left every pair of networks, and the mean of each input scaling with its 95% interval;
     hollow: standardised inputs. On the right means over seeds; the value of a seed is the mean of its two scalings.
@@ -56,12 +58,13 @@ def sign_turns_figure(leads: pd.DataFrame) -> Figure:
         ax.grid(axis="x", visible=False)
     left.set(title="The lead", ylabel="lead of distances (points)", ylim=(-105, 105))
     left.set_yticks(range(-100, 101, 50))
-    right.set(title="Why: lost outputs", ylabel="lost outputs (%)", ylim=(-5, 105))
+    right.set(title="Why: inactive outputs", ylabel="outputs at 0 on nearly\nevery image (%)", ylim=(-5, 105))
     return fig
 
 
 PUSH = 1.5  # of all images together, in lengths of the weights: the step of the sketch
 SHARES = {"ReLU2-Neg": 0.1, "ReLU2": 0.9}  # of the images push down an output that is large on all
+KINDS = {"ReLU2-Neg": "distance", "ReLU2": "amount"}
 
 
 def pushed(share: float, images: int = 24, half_angle: float = np.radians(40)) -> np.ndarray:
@@ -83,7 +86,7 @@ def _pushed(ax: Axes) -> None:
     }
     ax.axvspan(-0.8, 0, color="#e4e4e4", linewidth=0)
     ax.axvline(0, color="black", linewidth=0.8)
-    ax.text(-0.4, 0.25, "lost:\nalways 0", ha="center", va="center", style="italic")
+    ax.text(-0.4, 0.25, "inactive:\nalways 0", ha="center", va="center", style="italic")
     start = pushed(0).mean()
     for row, (share, hue) in enumerate(rows.values()):
         at = pushed(share)
@@ -128,12 +131,13 @@ def killed_figure(sizes, formula, dead, angles, half_angle, step):
         angles: of the weight vectors on the left before the step, from the middle of the wedge, in radians.
         half_angle, step: of the left panel, in radians and lengths of a weight vector.
     """
-    from matplotlib.patches import Wedge
+    from matplotlib.patches import Circle, Wedge
 
     fig, (left, right) = subplots(1, 2, height=2.6, width_ratios=(1.25, 1))
     half = np.degrees(half_angle)
     left.add_patch(Wedge((0, 0), 5, 90 + half, 270 - half, color="#dddddd"))
     left.add_patch(Wedge((0, 0), 1, -half, half, color="#9ecae1"))
+    left.add_patch(Circle((0, 0), 1, fill=False, color=GREY, linestyle=":"))
     x, y = np.cos(angles) - step, np.sin(angles)
     gone = np.cos(np.abs(np.arctan2(np.sin(angles), np.cos(angles))) - half_angle) <= step * np.cos(half_angle)
     left.plot(x[~gone], y[~gone], "o", color=HUES["relu"], markerfacecolor="none")
@@ -141,12 +145,45 @@ def killed_figure(sizes, formula, dead, angles, half_angle, step):
     left.annotate("", (-step, -1.25), (0, -1.25), arrowprops={"arrowstyle": "->", "linewidth": 1.6})
     left.text(0.05, -1.25, "the step", va="center")
     left.text(0.5, 0, "hidden\nvectors", ha="center", va="center")
-    left.text(-2.3, 1.05, "dead here")
-    left.set(xlim=(-2.4, 1.2), ylim=(-1.4, 1.4), aspect="equal", title="weight vectors after the step")
+    left.text(0.75, 0.78, "before\nthe step", color=GREY)
+    left.scatter(0, 0, 12, color="black", zorder=3)
+    left.text(-0.1, 0, "origin", ha="right", va="center")
+    left.text(-3.15, 0, "dead here:\nnegative\non every\nhidden\nvector", va="center")
+    left.set(xlim=(-3.25, 1.35), ylim=(-1.4, 1.4), aspect="equal", title="weight vectors after the step")
     left.axis("off")
     right.plot(sizes, formula, color="black")
     right.plot(sizes, dead, "o", color="black", markersize=4)
+    for name, share in SHARES.items():  # of the push, so their ratio is that of the steps
+        at = np.interp(share, sizes, formula)
+        right.scatter(share, at, 60, facecolor="none", edgecolor=HUES["relu"], linewidth=1.6, zorder=3)
+        right.text(share + 0.07, at - 0.02, f"{KINDS[name]}: {share}", va="top", color=HUES["relu"])
     right.set(xlabel="size of the step", ylabel="share dead", ylim=(-0.03, 1.05))
+    return fig
+
+
+def losses_figure(steps: np.ndarray, active: dict[tuple[int, str], np.ndarray]) -> Figure:
+    """The share of inactive outputs during training at each step size, a panel for each network (`law.activities`).
+
+    Lines: mean over runs. Bands, at the largest steps: the middle 80% of runs.
+    """
+    sizes = sorted({size for size, _ in active})
+    fig, axes = subplots(1, 2, height=2.9, sharey=True)
+    looks = dict(zip(sizes, ((GREY, ":", 1.5), ("#56A0D3", "--", 1.8), (HUES["relu"], "-", 2.4)), strict=True))
+    places = {"ReLU2": ((20, -5), (20, 12), (30, 74)), "ReLU2-Neg": ((2.5, -4), (90, 12), (7, 27))}
+    for ax, name in zip(axes, places, strict=True):
+        for size, place in zip(sizes, places[name], strict=True):
+            shares = 100 * (active[size, name] < RARE[0]).mean(2)  # (runs, S)
+            color, line, width = looks[size]
+            ax.plot(steps, shares.mean(0), color=color, linestyle=line, linewidth=width)
+            if size == sizes[-1]:
+                band = np.quantile(shares, (0.1, 0.9), axis=0)
+                ax.fill_between(steps, *band, color=color, alpha=0.15, linewidth=0)
+            ax.text(*place, f"step size {size:,}", color=color, va="center")
+        ax.set_xscale("symlog", linthresh=1, linscale=0.4)
+        ax.set(title=f"{KINDS[name]}s ({name})", xlabel="step of the training", ylim=(-12, 103))
+        ax.set_xticks([0, 1, 10, 100, 1000], ["0", "1", "10", "100", "1,000"])
+        ax.minorticks_off()
+    axes[0].set_ylabel("inactive outputs (%)")
     return fig
 
 
@@ -168,8 +205,8 @@ def warmup_figure(sizes, shares: dict, marks: dict[float, str]):
     for size, word in marks.items():
         ax.axvline(size, color="black", linestyle="--", linewidth=1)
         ax.text(size / 1.06, 97, word, ha="right", va="top")
-    ax.set(xscale="log", xlabel="step size reached", ylabel="inactive outputs (%)", ylim=(-3, 100))
-    ax.set_xlim(right=sizes.max() * 1.7)
+    ax.set(xscale="log", xlabel="step size reached (grows during training)", ylabel="inactive outputs (%)")
+    ax.set(xlim=(None, sizes.max() * 1.7), ylim=(-3, 100))
     return fig
 
 
@@ -250,4 +287,30 @@ def phase_figure(runs: pd.DataFrame, plan, names: tuple[str, ...], marks: dict |
         line[0].set_ylabel(f"{scaling}\n$\\log_{{10}}$ step size")
     fig.supxlabel("$\\log_{10}$ RMS of the first preactivations", fontsize=10)
     fig.colorbar(image, ax=axes, label="test accuracy (%)", shrink=0.9)
+    return fig
+
+
+def lead_map_figure(runs: pd.DataFrame, plan: PhaseGrid, marks: dict[str, tuple[float, float]]) -> Figure:
+    """The mean lead of ReLU2-Neg over ReLU2 at the points of the grid, a panel for each input scaling.
+
+    runs: `law.runs` of the plan. marks: input scaling -> (curvature, preactivation) of the published setting.
+    """
+    means = runs.pivot_table("accuracy", ["scaling", "curvature", "preactivation"], "network")
+    leads = (means["ReLU2-Neg"] - means["ReLU2"]).unstack()
+    fig, axes = subplots(1, 2, height=3.6, sharex=True, sharey=True)
+    x, y = np.log10(plan.preactivations), np.log10(plan.curvatures)
+    for ax, scaling in zip(axes, plan.scalings, strict=True):
+        of = leads.loc[scaling].to_numpy()  # (curvatures, preactivations)
+        image = ax.pcolormesh(x, y, of, cmap="RdBu_r", vmin=-80, vmax=80, shading="nearest")
+        for (row, column), value in np.ndenumerate(of):
+            ink = "white" if abs(value) > 50 else "black"
+            ax.text(x[column], y[row], f"{round(value)}".replace("-", "−"), color=ink, ha="center", va="center")
+        curvature, size = marks[scaling]
+        ax.plot(np.log10(size), np.log10(curvature), "x", color="black", markersize=11, mew=3)
+        ax.grid(visible=False)
+        ax.set(title=f"{scaling} pixels", xlabel="first preactivations")
+        ax.set_xticks(x, [f"{value:g}" for value in plan.preactivations])
+        ax.set_yticks(y, [f"{value:,g}" for value in plan.curvatures])
+    axes[0].set_ylabel("step size")
+    fig.colorbar(image, ax=axes, label="lead of distances (points)", shrink=0.9)
     return fig

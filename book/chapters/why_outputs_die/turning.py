@@ -75,10 +75,13 @@ def wedge_turn(angles: np.ndarray, half_angle: float, step: float) -> dict:
     }
 
 
-def phase_turn(plan: PhaseGrid, runs: pd.DataFrame, marks: dict[str, tuple[float, float]]) -> dict:
+def phase_turn(
+    plan: PhaseGrid, runs: pd.DataFrame, marks: dict[str, tuple[float, float]], lead: bool = False
+) -> dict:
     """The map of every network and input scaling, with the runs of each of its points.
 
     runs: `law.runs` of the plan. marks: input scaling -> (curvature, preactivation) of the published setting.
+    lead: begin with the map of the lead, the accuracy of ReLU2-Neg minus that of ReLU2.
     """
     seeds = [seed for seed, rows in runs.groupby("seed") if set(rows["scaling"]) == set(plan.scalings)]
     places = {
@@ -94,8 +97,8 @@ def phase_turn(plan: PhaseGrid, runs: pd.DataFrame, marks: dict[str, tuple[float
         "kind": "phase",
         "look": "Multiply the inputs by more or less: the cross moves along the dashed line. Step size: learning "
         "rate times curvature of the inputs, which grows with the square of the input scale. What to look for: where "
-        "is ReLU2 right, and where ReLU2-Neg? Point at a square of the first map, or walk from square to square with "
-        "the arrow keys, for its runs.",
+        f"{'do distances lead, and where amounts' if lead else 'is ReLU2 right, and where ReLU2-Neg'}? Point at a "
+        "square of the first map, or walk from square to square with the arrow keys, for its runs.",
         "legend": [
             ["cross", "setting with these inputs"],
             ["hollow", "published setting"],
@@ -106,6 +109,7 @@ def phase_turn(plan: PhaseGrid, runs: pd.DataFrame, marks: dict[str, tuple[float
         "networks": plan.architectures,
         "network": "ReLU2",
         "pair": PAIR,
+        "lead": lead,
         "scalings": plan.scalings,
         "curvatures": plan.curvatures,
         "preactivations": plan.preactivations,
