@@ -61,7 +61,7 @@ def test_the_chapter_on_dead_outputs_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "02_why_outputs_die", scale="smoke", seeds=2, steps=10, images=100)
     assert code == 0, notebook
     shown = figures_of(notebook)
-    assert {"fig-sign-turns", "fig-killed", "fig-warmup", "fig-map", "fig-remedies", "fig-smooth"} <= shown.keys()
+    assert {"fig-sign-turns", "fig-losses", "fig-killed", "fig-map", "fig-remedies", "fig-smooth"} <= shown.keys()
     for name in ("fig-remedies", "fig-smooth"):
         for fact in ("digits", "100 training images", " 10 steps"):
             assert fact in shown[name]["caption"], (name, fact)

@@ -146,6 +146,37 @@ def test_a_map_shows_the_mean_over_seeds_and_a_dot_where_a_run_diverged():
     assert points(ax, ".") == {(-1.0, 4.0)} and points(ax, "x") == {(1.0, 3.0)}
 
 
+def test_a_map_of_the_lead_has_the_mean_difference_in_each_square():
+    plan = studies()["mnist-rates"]
+    grid = list(product(plan.curvatures, plan.preactivations))
+    runs = pd.DataFrame(
+        [
+            (scaling, name, *point, 50 + sign * value + seed)
+            for scaling in ("raw", "standardised")
+            for value, point in enumerate(grid)
+            for name, sign in (("ReLU2", -1), ("ReLU2-Neg", 1))
+            for seed in (-1, 1)
+        ],
+        columns=["scaling", "network", "curvature", "preactivation", "accuracy"],
+    )
+    marks = {"raw": (1000.0, 10.0), "standardised": (1.0, 0.1)}
+    raw, standardised, *_ = dying.lead_map_figure(runs, plan, marks).axes
+    assert [text.get_text() for text in raw.texts] == [f"{2 * value}" for value in range(24)]
+    assert np.array_equal(standardised.collections[0].get_array().ravel(), 2 * np.arange(24))
+    assert points(raw, "x") == {(1.0, 3.0)} and points(standardised, "x") == {(-1.0, 0.0)}
+
+
+def test_inactive_outputs_are_drawn_from_step_to_step():
+    steps = np.array([0, 1, 10])
+    active = np.ones((2, 3, 10))  # (runs, steps, outputs)
+    active[:, 1, 0], active[0, 2, :4] = 0.009, 0
+    still = {(size, name): np.ones((2, 3, 10)) for size in (10, 100, 1000) for name in ("ReLU2", "ReLU2-Neg")}
+    amounts, distances = dying.losses_figure(steps, still | {(1000, "ReLU2"): active}).axes
+    ends = [line.get_ydata().tolist() for line in amounts.lines]
+    assert ends == [[0, 0, 0], [0, 0, 0], pytest.approx([0, 10, 20])]
+    assert all(not line.get_ydata().any() for line in distances.lines)
+
+
 def test_the_lead_of_the_negated_network_is_drawn_with_its_interval():
     index = pd.MultiIndex.from_product([["raw"], ["as published", "Adam"]], names=["inputs", "start"])
     table = pd.DataFrame({"gap": [50.0, -10], "95% low": [30.0, -20], "95% high": [60.0, 2]}, index)

@@ -155,6 +155,7 @@ def sample(kind: str) -> dict:
     made = {
         "runs": fake_runs,
         "phase": fake_phase,
+        "phase-lead": lambda: fake_phase() | {"lead": True},
         "volume": fake_volume,
         "film": fake_film,
         "clusters": fake_clusters,
@@ -590,6 +591,18 @@ def test_the_cross_moves_with_the_input_scale_and_a_square_lists_its_runs(turned
     box = page.locator(".turn-body svg g > rect[fill^=rgb]").last.bounding_box()  # of the largest numbers
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     assert "(step size 1, first preactivations 100, 2 seeds): ReLU2 gets 60 to 61% right" in seen(page)[0]
+
+
+@pytest.mark.browser
+def test_a_map_of_the_lead_subtracts_the_second_network_and_lists_both_runs(turned):
+    page = turned("phase-lead")
+    assert "a lead of ReLU2-Neg of" in seen(page)[0]
+    page.get_by_role("slider", name="Square of the map").focus()
+    page.keyboard.press("ArrowRight")
+    keys = page.locator(".turn-commands code").all_text_contents()
+    assert "points" in seen(page)[0] and "points" in page.locator(".turn-commands").text_content() and keys
+    titles = [text for text in page.locator(".turn-body svg text").all_text_contents() if text.endswith("pixels")]
+    assert titles == ["lead of ReLU2-Neg, raw pixels"]
 
 
 @pytest.mark.browser

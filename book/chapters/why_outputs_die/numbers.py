@@ -64,7 +64,7 @@ def _fallen(tables: Tables, size: int, network: str) -> tuple[np.ndarray, np.nda
     """Whether each output is inactive at each recorded step, (outputs, S), and whether it ever was, (outputs,)."""
     _, active = law.activities(tables)
     inactive = np.moveaxis(active[size, network] < RARE[0], 1, 2).reshape(-1, active[size, network].shape[1])
-    return inactive, inactive.any(1)
+    return inactive, np.any(inactive, axis=1, keepdims=True)[:, 0]
 
 
 def _fell(tables: Tables, size: int, network: str) -> float:
