@@ -110,9 +110,10 @@ kinds.wedge = (data, frame) => {
 };
 
 // ---- the map of step size against first preactivation
-// data: networks, pair (two of them, drawn side by side; the lead is the first's), lead (begin with its map), scalings, curvatures, preactivations, seeds; accuracy
-// (uint16, hundredths of a percent, the highest bit set for a run that diverged) and keys (16 letters each) in that
-// order; marks: scaling -> [curvature, preactivation] of the published setting.
+// data: networks, pair (two of them, drawn side by side; the lead is the first's), lead (whether to begin with its
+// map), scalings, curvatures, preactivations, seeds; accuracy (uint16, hundredths of a percent, the highest bit set
+// for a run that diverged) and keys (16 letters each) in that order; marks: scaling -> [curvature, preactivation] of
+// the published setting.
 kinds.phase = (data, frame) => {
   const accuracy = unpack(data.accuracy, Uint16Array), rows = data.curvatures.length,
     columns = data.preactivations.length, seeds = data.seeds.length;
@@ -192,7 +193,7 @@ kinds.phase = (data, frame) => {
     cursor.place(`${where}: ${told(mean(row, column))}`);
     frame.show(width, last.top + last.height + 60, [second ? [second.nodes, filled(second, beside)] : [],
       map.nodes, squares,
-      map.inside(map.line([-6, 6].map(v => [cx + v, cy + 2 * v]), "turn-path")), numbers,
+      map.inside(map.line([-6, 6].map(v => [cx + v, cy + 2 * v]), leads() ? "turn-guide" : "turn-path")), numbers,
       map.inside(map.dot(mx, my, 9, "turn-boundary turn-cased"),
         map.word(mx, my, "published", "turn-published turn-cased", { dx: -14 }),
         shape("M-8 -8L8 8M-8 8L8 -8", map.X(cx), map.Y(cy), "turn-boundary turn-cased")),
@@ -207,7 +208,8 @@ kinds.phase = (data, frame) => {
       `${leads() ? `a ${LEAD} of` : `${network.value} gets`} ${number(Math.min(...several), 0)} to ` +
       `${told(Math.max(...several))}${leads() ? "" : " right"}.`);
     frame.extra.replaceChildren(...off ? [] : [commands(found.map(r =>
-      [r.key, `seed ${r.seed}, ${number(r.accuracy, 1)}${leads() ? " points" : "%"}${r.diverged ? ", diverged" : ""}`]))]);
+      [r.key, `seed ${r.seed}, ${number(r.accuracy, 1)}${leads() ? " points" : "%"}` +
+        `${r.diverged ? ", diverged" : ""}`]))]);
     frame.numbers(["step size", ...data.preactivations.map(v => `preactivations ${short(v)}`)],
       data.curvatures.map((v, r) => [short(v), ...x.map((_, c) => told(mean(r, c)))]));
   };
