@@ -110,10 +110,9 @@ kinds.wedge = (data, frame) => {
 };
 
 // ---- the map of step size against first preactivation
-// data: networks, pair (two of them, drawn side by side; the lead is the first's), lead (whether to begin with its
-// map), scalings, curvatures, preactivations, seeds; accuracy (uint16, hundredths of a percent, the highest bit set
-// for a run that diverged) and keys (16 letters each) in that order; marks: scaling -> [curvature, preactivation] of
-// the published setting.
+// data: networks, pair (two of them, side by side, or the lead of the first), scalings, curvatures, preactivations,
+// seeds; accuracy (uint16, hundredths of a percent, the highest bit set for a run that diverged) and keys (16 letters
+// each) in that order; marks: scaling -> [curvature, preactivation] of the published setting.
 kinds.phase = (data, frame) => {
   const accuracy = unpack(data.accuracy, Uint16Array), rows = data.curvatures.length,
     columns = data.preactivations.length, seeds = data.seeds.length;
@@ -121,9 +120,8 @@ kinds.phase = (data, frame) => {
   let pointed = null; // a cell that the reader points at; else the one under the cross counts
   const reset = () => { pointed = null; };
   const LEAD = `lead of ${data.pair[0]}`;
-  const network = frame.choice({ label: data.lead ? "Map" : "Network",
-    options: data.lead ? [LEAD, ...data.networks] : data.networks, value: data.lead ? LEAD : data.network });
-  const leads = () => network.value === LEAD, told = v => leads() ? `${number(v, 0)} points` : percent(v);
+  const network = frame.choice({ label: "Network", options: [LEAD, ...data.networks], value: data.network });
+  const leads = () => network.value === LEAD, told = (v, digits = 0) => number(v, digits) + (leads() ? " points" : "%");
   const pixels = frame.choice({ label: "Pixels", options: data.scalings, value: data.scalings[0],
     onchange: () => { reset(); limit(); } });
   const factor = v => v < 1 ? `1/${factor(1 / v)}` : number(v, v < 10 ? 1 : 0);
@@ -138,17 +136,16 @@ kinds.phase = (data, frame) => {
     scale.set(0);
   };
   limit();
-  const runs = (row, column, name = network.value) => name === LEAD ? ahead(row, column) : data.seeds.map((seed, i) => {
-    const n = data.networks.indexOf(name), s = data.scalings.indexOf(pixels.value);
-    const at = (((n * data.scalings.length + s) * rows + row) * columns + column) * seeds + i;
-    return { seed, accuracy: accuracy[at] % 32768 / 100, diverged: accuracy[at] > 32767,
-      key: data.keys.slice(16 * at, 16 * at + 16) };
+  const runs = (row, column, name = network.value) => data.seeds.map((seed, i) => {
+    const [run, less] = (name === LEAD ? data.pair : [name]).map(name => {
+      const n = data.networks.indexOf(name), s = data.scalings.indexOf(pixels.value);
+      const at = (((n * data.scalings.length + s) * rows + row) * columns + column) * seeds + i;
+      return { seed, accuracy: accuracy[at] % 32768 / 100, diverged: accuracy[at] > 32767,
+        key: data.keys.slice(16 * at, 16 * at + 16) };
+    });
+    return less ? { seed, accuracy: run.accuracy - less.accuracy, diverged: run.diverged || less.diverged,
+      key: `${run.key} ${less.key}` } : run;
   });
-  const ahead = (row, column) => {
-    const [first, second] = data.pair.map(name => runs(row, column, name));
-    return first.map((r, i) => ({ seed: r.seed, accuracy: r.accuracy - second[i].accuracy,
-      diverged: r.diverged || second[i].diverged, key: `${r.key} ${second[i].key}` }));
-  };
   const mean = (row, column, name) => runs(row, column, name).reduce((sum, r) => sum + r.accuracy, 0) / seeds;
   const nearest = (list, value) => list.map((v, i) => [Math.abs(v - value), i]).sort((a, b) => a[0] - b[0])[0][1];
   const cross = () => published().map((v, k) => v + (k + 1) * scale.value);
@@ -171,15 +168,15 @@ kinds.phase = (data, frame) => {
     const second = beside && (narrow ? drawn(beside, { top: map.top + map.height + 80 }, left) :
       drawn(beside, { left: 58 + wide + 34 }, {}));
     const w = map.width / columns, h = map.height / rows;
+    const [colours, ...both] = leads() ? ["signed", "amounts lead", "distances lead"] : ["cividis", "0%", "100% right"];
     const filled = (area, name) => {
       const squares = [], numbers = [];
       for (let r = 0; r < rows; r++) for (let c = 0; c < columns; c++) {
         const value = mean(r, c, name), lost = runs(r, c, name).some(run => run.diverged), px = area.X(x[c]),
-          py = area.Y(y[r]), fill = `rgb(${leads() ? turn.rgb("signed", value / 160 + 0.5) :
-            turn.rgb("cividis", value / 100)})`, dark = leads() ? Math.abs(value) < 50 : value > 50;
+          py = area.Y(y[r]), fill = `rgb(${turn.rgb(colours, leads() ? value / 160 + 0.5 : value / 100)})`;
         squares.push(box(px - w / 2, py - h / 2, w + 0.5, h + 0.5, { fill }));
         numbers.push(word(px, py + 4, number(value, 0) + (lost ? " •" : ""), "turn-mid turn-halo",
-          { style: `fill:${dark ? "#111" : "#fff"};stroke:${fill}` }));
+          { style: `fill:${(leads() ? 50 > Math.abs(value) : value > 50) ? "#111" : "#fff"};stroke:${fill}` }));
       }
       return [squares, numbers];
     };
@@ -193,23 +190,20 @@ kinds.phase = (data, frame) => {
     cursor.place(`${where}: ${told(mean(row, column))}`);
     frame.show(width, last.top + last.height + 60, [second ? [second.nodes, filled(second, beside)] : [],
       map.nodes, squares,
-      map.inside(map.line([-6, 6].map(v => [cx + v, cy + 2 * v]), leads() ? "turn-guide" : "turn-path")), numbers,
+      map.inside(map.line([-6, 6].map(v => [cx + v, cy + 2 * v]), "turn-path turn-cased")), numbers,
       map.inside(map.dot(mx, my, 9, "turn-boundary turn-cased"),
         map.word(mx, my, "published", "turn-published turn-cased", { dx: -14 }),
         shape("M-8 -8L8 8M-8 8L8 -8", map.X(cx), map.Y(cy), "turn-boundary turn-cased")),
-      leads() ? turn.bar(map, last.top + last.height + 46, "signed", "amounts lead", "distances lead") :
-        turn.bar(map, last.top + last.height + 46, "cividis", "0%", "100% right")]);
+      turn.bar(map, last.top + last.height + 46, colours, ...both)]);
     const times = scale.value === 0 ? "1" : factor(10 ** scale.value);
     const setting = `Inputs multiplied by ${times}: ${named(10 ** cy, 10 ** cx)}`;
     const near = (list, v) => list.flatMap((w, i) => Math.abs(w - v) < 1 ? i : []), // around the cross
       several = pointed ? shares : near(y, cy).flatMap(r => near(x, cx).map(c => mean(r, c)));
     frame.say(off ? `${setting}. This is off the map.` :
       `${pointed ? `The square (${where}, ${seeds} seeds)` : `${setting}. In the squares around`}: ` +
-      `${leads() ? `a ${LEAD} of` : `${network.value} gets`} ${number(Math.min(...several), 0)} to ` +
-      `${told(Math.max(...several))}${leads() ? "" : " right"}.`);
+      `${network.value}, ${number(Math.min(...several), 0)} to ${told(Math.max(...several))}.`);
     frame.extra.replaceChildren(...off ? [] : [commands(found.map(r =>
-      [r.key, `seed ${r.seed}, ${number(r.accuracy, 1)}${leads() ? " points" : "%"}` +
-        `${r.diverged ? ", diverged" : ""}`]))]);
+      [r.key, `seed ${r.seed}, ${told(r.accuracy, 1)}${r.diverged ? ", diverged" : ""}`]))]);
     frame.numbers(["step size", ...data.preactivations.map(v => `preactivations ${short(v)}`)],
       data.curvatures.map((v, r) => [short(v), ...x.map((_, c) => told(mean(r, c)))]));
   };
