@@ -72,7 +72,7 @@ def test_the_chapter_on_hyperplanes_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "03_hyperplanes", scale="smoke", seeds=2, steps=10, images=150)
     assert code == 0, notebook
     shown = figures_of(notebook)
-    assert {"fig-nearest-not-near", "fig-turned-line", "fig-toy-lines", "fig-normals-mnist"} <= shown.keys()
+    assert {"fig-nearest-not-near", "fig-turned-line", "fig-toy-lines", "fig-learned-and-fitted"} <= shown.keys()
     for name in ("fig-places-live", "fig-distances"):
         for fact in ("digits", "150 training images", "10 steps", "2 seeds", "smoke scale"):
             assert fact in shown[name]["caption"], (name, fact)

@@ -10,10 +10,13 @@ from scipy.optimize import minimize
 from scipy.stats import norm, skew
 
 from book.chapters import studies
-from book.chapters.hyperplanes import derived, fitted, pictures, tables
+from book.chapters.hyperplanes import derived, fitted, numbers, pictures, tables
+from book.chapters.hyperplanes.settings import FOUR
 from book.measures.classifiers import story as hp
 from book.measures.classifiers.frames import by_network, trained
-from book.measures.tables import frame
+from book.measures.classifiers.parts import SEEN
+from book.measures.tables import Tables, frame
+from support.training.specs import moment_steps
 
 C = 4
 
@@ -252,9 +255,12 @@ def test_scale_and_cut_help_hyperplanes_whose_lengths_are_wrong(monkeypatch):
     h, labels, normals = slabs(np.random.default_rng(4))
     head = normals * np.where(np.arange(C) == 0, 100, 1)[:, None]
     monkeypatch.setattr(fitted, "_hidden", lambda run, data: ((h, labels), (h, labels), head))
-    before, after = fitted.with_cuts(None, None)
+    before, after, equal = fitted.with_cuts(None, None)
     assert before == pytest.approx(100 * np.mean(np.abs(head @ h.T).argmin(0) == labels))
     assert after > before + 5
+    assert equal == pytest.approx(
+        100 * np.mean(np.abs(normals / np.linalg.norm(normals, axis=1)[:, None] @ h.T).argmin(0) == labels)
+    )
 
 
 def test_scale_and_cut_of_a_learned_hyperplane_are_as_good_as_brute_force():
@@ -447,6 +453,21 @@ def test_shares_by_step_start_before_training_and_end_after_it():
     assert ends == [[(0, 100), (0, 100), (100, 0), (100, 0)], [(0, 100), (0, 100)]]
 
 
+def test_what_grew_is_told_in_hidden_units():
+    """Weights of length 2 throughout; the mean output on the own class goes from 3 to 6, and the SDs stay."""
+    plan, made = studies()["mnist-10k"], []
+    for seed in (SEEN, SEEN + 1):
+        for name in FOUR:
+            spec = plan.spec(tiny(), name, "raw", seed)
+            lengths = {"head_norm": np.full((len(moment_steps(plan.steps)), 10), 2.0)}
+            moments = diagonal(-3, 0.5), diagonal(6, 5)
+            made.append(record(measurement(spec, plan.steps, moments=moments, extra=lengths)))
+    table = Tables(made, {name: studies()[name] for name in ("mnist-10k", "mnist-60k")})
+    expected = {"output": [3, 6], "own": [1.5, 3], "others": [0.25, 2.5], "spread": [0.5] * 2, "lengths": [1] * 2}
+    for of, values in expected.items():
+        assert [numbers._typical(table, "raw", step, of) for step in (0, None)] == values
+
+
 def test_the_gap_is_drawn_on_both_sides():
     of = runs_of(None, [80.0, 84.0, 88.0])
     test, training, _ = pictures.gap_figure(of).axes[0].lines
@@ -463,11 +484,55 @@ def test_fitted_normals_are_drawn_as_means_over_networks():
     assert [label.get_text() for label in ax.get_xticklabels()] == ["learned", "1", "2"]
 
 
-def test_the_lines_of_the_toy_lie_across_their_normals():
-    h, normals = np.eye(3)[:, :2], np.array([[0.0, 2.0], [1, 0], [1, 1]])
-    ax = pictures.toy_figure(h, np.arange(3), {"a": normals, "b": normals}).axes[0]
-    for w, line in zip(normals, ax.lines[1::2], strict=True):
-        assert np.allclose(line.get_xydata() @ w, 0)
+def test_learned_and_fitted_hyperplanes_are_drawn_as_means_over_networks():
+    kinds = [(inputs, name) for inputs in ("raw", "standardised") for name in ("Abs2", "Abs2-Neg")]
+    rows = [
+        (*kind, s, k, w + s + place, 1.0)
+        for place, kind in enumerate(kinds)
+        for s in (0, 2)
+        for k, w in ((0, 6), (1, 3))
+    ]
+    table = pd.DataFrame(rows, columns=["inputs", "network", "seed", "normals", "wrong", "wrong relative"])
+    (ax,) = pictures.learned_and_fitted_figure(table).axes
+    names = [label.get_text().replace("\n", " ") for label in ax.get_yticklabels()]
+    assert names[1::2] == ["Abs2-Neg, raw bytes", "Abs2, raw bytes"]
+    joins = [line.get_xdata().tolist() for line in ax.lines if len(line.get_xdata()) == 2]
+    assert joins == [[7, 10], [5, 8], [6, 9], [4, 7]]  # fitted and learned, by row
+    assert [line.get_xydata().tolist() for line in ax.lines if line.get_marker() == "|"] == [[[1, 3]]]
+
+
+def test_networks_of_the_map_are_found_at_their_points_and_drawn_by_start_and_step():
+    plan = studies()["mnist-rates"]
+    made = []
+    for scaling in plan.scalings:
+        for (step, start), recipe in zip(plan.points(scaling), plan.recipes_for(scaling), strict=True):
+            near = step < 500 and start > 5  # how many of the ten outputs are near: all or none
+            moments = diagonal(5, 0.5), diagonal(0.5 if near else 2, 5)
+            spec = plan.spec(tiny(), "Abs2-Neg", scaling, 0, recipe)
+            made.append(record(measurement(spec, plan.steps, accuracy=60.0 if near else 90.0, moments=moments)))
+    found = tables.on_the_map(Tables(made, {plan.name: plan}))
+    large = (found["step size"] < 500) & (found["start"] > 5)
+    assert len(found) == 48 and (found["own near"] == np.where(large, 100, 0)).all()
+    shown = tables.near_on_the_map(found)
+    assert shown.loc[("raw", 10.0), "100"] == "100 (60)" and shown.loc[("raw", 1.0), "100"] == "0 (90)"
+    steps = np.isclose(found["step size"], 100) | np.isclose(found["step size"], 1000)
+    ax = pictures.map_figure(found[steps & (found["start"] < 50)]).axes[0]
+    drawn = {text.get_text(): line.get_xydata().tolist() for text, line in zip(ax.texts, ax.lines, strict=True)}
+    assert drawn["large start"] == [[100, 60]]
+    assert drawn["large steps"] == [[0, 90]] * 3 and drawn["small start, small steps"] == [[0, 90]] * 2
+
+
+def test_the_lines_of_the_toy_lie_across_their_normals_and_the_farthest_is_thick():
+    h, normals = np.repeat(np.eye(3)[:, :2], 2, 0), np.array([[0.0, 2.0], [1, 0], [1, 1]])
+    h = h + [[0, 0.1], [0, -0.1], [0.1, 0], [-0.1, 0], [0.4, 0.4], [0.2, 0.2]]  # the third class lies off its line
+    labels = np.repeat(np.arange(3), 2)
+    plain, told = pictures.toy_figure(h, labels, {"a": normals, "b": normals}, lengths=("b",)).axes
+    for ax in (plain, told):
+        for w, line in zip(normals, ax.lines[1::2], strict=True):
+            assert np.allclose(line.get_xydata() @ w, 0)
+    widths = [line.get_linewidth() for line in told.lines[1::2]]
+    assert widths[2] > widths[0] == widths[1] and len({line.get_linewidth() for line in plain.lines[1::2]}) == 1
+    assert [text.get_text() for text in told.texts] == ["|w| = 2.0", "|w| = 1.0", "|w| = 1.4"] and not plain.texts
 
 
 def test_a_unit_has_a_histogram_for_each_class():

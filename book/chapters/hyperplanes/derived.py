@@ -32,14 +32,16 @@ def fitted(store: Store) -> tuple[pd.DataFrame, list[str]]:
 
 
 def cuts(store: Store) -> tuple[pd.DataFrame, list[str]]:
-    """Abs2-Neg with its learned hyperplanes, and with a scale and a cut fitted to each of them, by network.
+    """Abs2-Neg with its learned hyperplanes, with a scale and a cut fitted to each, and with weights of one length.
 
-    "accuracy" as learned, "with cuts": percent of the test images (`fitted.with_cuts`).
+    "accuracy" as learned, "with cuts", "equal lengths": percent of the test images (`fitted.with_cuts`), by network.
     """
     mnist = load("mnist")
     runs = [run for run in _kept(store) if run.spec.architecture == "Abs2-Neg"]
     rows = [[run.spec.scaling, run.spec.seed, *with_cuts(run, mnist)] for run in runs]
-    return pd.DataFrame(rows, columns=["inputs", "seed", "accuracy", "with cuts"]), [run.key for run in runs]
+    return pd.DataFrame(rows, columns=["inputs", "seed", "accuracy", "with cuts", "equal lengths"]), [
+        run.key for run in runs
+    ]
 
 
 def unit(store: Store) -> tuple[pd.DataFrame, list[str]]:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from book import chapters
-from book.chapters.hyperplanes import pictures, turning
+from book.chapters.hyperplanes import pictures, tables, turning
 from book.chapters.hyperplanes.settings import FOUR
 from book.figures.figures import show
 from book.measures.classifiers import frames, shared
@@ -59,44 +59,54 @@ def turned_line(plane: turning.ClassesInPlane) -> None:
 
 def toy_lines(h: np.ndarray, labels: np.ndarray, by_hand: np.ndarray, abs2: np.ndarray, abs2_neg: np.ndarray) -> None:
     """Three classes in a plane and the lines of their outputs, by hand and of two networks, as (3, 2) weights."""
+    trained = "Abs2-Neg: green\nmisses its class"
+    titled = {"by hand: each line\nthrough its class": by_hand, "Abs2: lines avoid\ntheir class": abs2}
+    titled[trained] = abs2_neg
     show(
-        pictures.toy_figure(h, labels, {"placed by hand": by_hand, "Abs2": abs2, "Abs2-Neg": abs2_neg}),
+        pictures.toy_figure(h, labels, titled, lengths=(trained,)),
         name="fig-toy-lines",
         title="Abs2-Neg can do without a line through its own class.",
         caption="Each line is the zero set of the output of the class with its colour. Left: placed by hand. Middle: "
-        "a trained Abs2 network. Right: a trained Abs2-Neg network with a line away from its class.",
+        "a trained Abs2 network. Right: a trained Abs2-Neg network with a line (thick) away from its class; beside "
+        "each class the length of its weight vector.",
         alt="Three clouds of points in a plane and three lines through the origin in each panel. On the left each "
-        "line passes through its cloud. On the right one line misses all clouds.",
+        "line passes through its cloud. On the right a thick line misses all clouds, and its weight vector is the "
+        "shortest.",
     )
 
 
-def within() -> None:
-    """The share of Abs2-Neg's outputs that have their own class within any distance."""
+def near_and_right() -> None:
+    """Of networks on the map of chapter 2: how many hyperplanes are near their class, and how good the network is."""
+    found = tables.on_the_map(chapters.tables())
+    step = found["step size"]
+    shown = found[(np.isclose(step, 100) | np.isclose(step, 1000)) & (found["start"] < 50)]
     show(
-        pictures.within_figure(judged()[1]),
-        name="fig-within-mnist",
-        title="On standardised pixels no hyperplane of Abs2-Neg ends within half an SD of its class.",
-        caption="Share of outputs whose own class, or nearest other class, lies within a distance. Vertical line: "
-        f"one SD, where our rule says near. ({shared.about(*judged())})",
-        alt="Rising curves in two panels. On raw inputs the trained curve reaches nine tenths at half an SD. On "
-        "standardised inputs it starts at three quarters of an SD, right of the untrained curve, and rises steeply "
-        "to one and a half, and the nearest other class lies far to the right.",
+        pictures.map_figure(shown),
+        name="fig-near-and-right",
+        title="From a large start every hyperplane ends near its class, with either scaling, and accuracy suffers.",
+        caption="A mark is one network of Abs2-Neg on the map of chapter 2. Start: size of the first values before "
+        "the activation, small 0.1 and 1, large 10. Steps: small 100, large (hollow, from all three starts) 1,000. "
+        "(MNIST, first 4,000 training images, 500 steps, "
+        f"{shown['seed'].nunique()} seeds at each point; described, not judged)",
+        alt="Two alike panels. Grey marks lie at the top left: few hyperplanes near, over nine in ten images right. "
+        "Filled diamonds lie at the right, all near, and far below. Hollow squares fall from the top left towards "
+        "the right.",
     )
 
 
-def refitted() -> None:
-    """Pairs of test images in the wrong order, by learned hyperplanes and by fitted ones."""
+def learned_and_fitted() -> None:
+    """Pairs of test images in the wrong order, by learned hyperplanes and by one fitted to each class."""
     table = derived.table("hyperplanes-fitted")
     show(
-        pictures.fitted_figure(table),
-        name="fig-normals-mnist",
-        title="A fitted hyperplane orders images better than the learned one.",
-        caption="Pairs of test images that one output puts in the wrong order (logarithmic axis). Large marks: the "
-        "learned hyperplanes. Lines: this many hyperplanes fitted to each class. "
+        pictures.learned_and_fitted_figure(table),
+        name="fig-learned-and-fitted",
+        title="One fitted hyperplane for each class orders the images better than the learned one.",
+        caption="Pairs of test images, one of the class and one of another, that one output puts in the wrong order. "
+        "Filled: the learned hyperplanes. Hollow: one hyperplane fitted to each class in the same hidden layer. "
         f"(MNIST, {table['seed'].nunique()} networks of each kind, none of the twelve above)",
-        alt="Falling curves in two panels. The large markers of the learned hyperplanes lie far above the fitted "
-        "curves. On raw inputs the curve in Abs2-Neg falls by half from one to two hyperplanes, and that in Abs2 is "
-        "flat and lower.",
+        alt="Four rows of two dots. In each the hollow dot of the fitted hyperplane lies left of the filled one, at "
+        "about one percent, or four for Abs2-Neg on raw bytes. The filled dot of Abs2 on raw bytes lies far to the "
+        "right. A bar near two percent shows where it lies if each image's outputs are divided by their mean.",
     )
 
 

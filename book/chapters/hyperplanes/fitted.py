@@ -196,17 +196,17 @@ def of_run(run: Record, dataset: Dataset) -> AgainstFitted:
     return against_fitted(train, test, head, architecture(run.spec.architecture).negated)
 
 
-def with_cuts(run: Record, dataset: Dataset) -> tuple[float, float]:
-    """Percent of the test images that a recorded network of Abs2-Neg gets right, and with the scales and cuts of
-    `fit_cuts`: an image belongs to the class with the largest b - a |w . h|.
+def with_cuts(run: Record, dataset: Dataset) -> tuple[float, float, float]:
+    """Percent of the test images that a recorded network of Abs2-Neg gets right: as learned; with the scales and cuts
+    of `fit_cuts`, where an image belongs to the class with the largest b - a |w . h|; with every w of one length.
     """
     (h, labels), (of_test, true), head = _hidden(run, dataset)
     train, test = (np.abs(head.astype(float) @ x.T) for x in (h, of_test))
     a, b = fit_cuts(train, labels, np.linalg.norm(head * np.sqrt((h**2).mean(0)), axis=1))
-    learned, cut = (
-        100 * float((score.argmax(0) == true).mean()) for score in (-test, b[:, None] - a[:, None] * test)
-    )
-    return learned, cut
+    lengths = np.linalg.norm(head.astype(float), axis=1)[:, None]
+    scores = -test, b[:, None] - a[:, None] * test, -test / lengths
+    learned, cut, equal = (100 * float((score.argmax(0) == true).mean()) for score in scores)
+    return learned, cut, equal
 
 
 def _hidden(run: Record, dataset: Dataset):

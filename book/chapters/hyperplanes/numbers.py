@@ -5,10 +5,12 @@ from functools import partial
 import numpy as np
 
 from book.chapters.hyperplanes.settings import FOUR
+from book.chapters.hyperplanes.tables import on_the_map
 from book.claims.numbers import Number
 from book.measures.classifiers import frames
 from book.measures.classifiers.parts import SEEN
-from book.measures.classifiers.story import own_and_nearest_other
+from book.measures.classifiers.story import own_and_nearest_other, own_and_others
+from book.measures.classifiers.study import BOTH
 from book.measures.tables import Tables, wide
 from book.records import derived
 from support.words import counted
@@ -17,9 +19,7 @@ WHICH = {"own": "the own class", "other": "the nearest other class"}  # in the o
 CUTS = {  # number -> scaling, SDs within which the own class must lie, step (by default the last)
     "within-half-raw": ("raw", 0.5, None),
     "within-half-standardised": ("standardised", 0.5, None),
-    "within-one-and-a-half-standardised": ("standardised", 1.5, None),
     "near-untrained-standardised": ("standardised", 1, 0),
-    "within-one-and-a-half-untrained": ("standardised", 1.5, 0),
 }
 
 
@@ -41,6 +41,69 @@ def _within(tables: Tables, scaling: str, cut: float, step: int | None) -> float
 def _nearest_untrained(tables: Tables) -> float:
     _, runs = frames.judged(tables, FOUR, from_seed=SEEN)
     return float(runs.query("architecture == 'Abs2-Neg'")["own nearest before"].mean())
+
+
+def _typical(tables: Tables, scaling: str, step: int | None, of: str) -> float:
+    """The median over outputs of Abs2-Neg of one of these, in the end or at a step.
+
+    "output": the size of the mean output on the own class. "own", "others": the distance of the centre of that class
+    in hidden units; "spread": the SD of the own class, in hidden units, too. "lengths": how often the shortest w of a
+    network goes into the longest.
+    """
+    _, runs = frames.judged(tables, FOUR, from_seed=SEEN)
+    runs = runs.query("scaling == @scaling and architecture == 'Abs2-Neg'")
+    end = runs["steps"].iloc[0] if step is None else step
+    length = np.array([run.at("head_norm", end, "moment_steps") for run in runs["record"]], float)[..., None]
+    moments = frames.moments(runs, step)
+    centre, spread = np.abs(moments[..., 0]), moments[..., 1]
+    found = {
+        "output": own_and_others(centre)[0],
+        "own": own_and_others(centre / length)[0],
+        "others": own_and_others(centre / length)[1],
+        "spread": own_and_others(spread / length)[0],
+        "lengths": length.max(1) / length.min(1),
+    }
+    return float(np.median(found[of]))
+
+
+def _grown(of: str) -> Number:
+    says = {
+        "own": "distance to the own class",
+        "others": "distance to another class",
+        "spread": "SD of the own class",
+    }
+
+    def value(tables: Tables) -> float:
+        return _typical(tables, "standardised", None, of) / _typical(tables, "standardised", 0, of)
+
+    return Number(
+        f"median {says[of]} in hidden units, after training over before, Abs2-Neg, standardised pixels",
+        value,
+        "times",
+    )
+
+
+def _on_the_map(start: float, column: str) -> Number:
+    def value(tables: Tables) -> float:
+        found = on_the_map(tables)
+        return float(found[np.isclose(found["step size"], 100) & np.isclose(found["start"], start)][column].mean())
+
+    what = {"own near": "outputs with the own class within 1 SD", "accuracy": "test accuracy"}[column]
+    where = f"first preactivations of {start:g}, steps of 100, three networks in each input scaling"
+    return Number(f"{what}, Abs2-Neg on the map of chapter 2, {where}", value, "%")
+
+
+def _equal_lengths(scaling: str) -> Number:
+    def value(_: Tables) -> float:
+        table = derived.table("hyperplanes-cuts")
+        change = (table["equal lengths"] - table["accuracy"])[table["inputs"] == scaling]
+        return float(change.abs().max())
+
+    return Number(
+        f"largest change of test accuracy if all w have one length, two Abs2-Neg networks, {scaling} pixels",
+        value,
+        "points",
+    )
 
 
 def _accuracy(scaling: str, side: str = "accuracy") -> Number:
@@ -84,6 +147,20 @@ NUMBERS = {
         f"{scaling} pixels",
         partial(_within, scaling=scaling, cut=cut, step=step), "%")
        for name, (scaling, cut, step) in CUTS.items()},
+    **{f"own-output-{scaling}{also}": Number(
+        f"median size of an output's mean on its own class{when}, Abs2-Neg, {scaling} pixels",
+        partial(_typical, scaling=scaling, step=step, of="output"))
+       for scaling in BOTH
+       for also, when, step in (("", "", None), ("-untrained", " before training", 0))},
+    **{f"grown-{of}": _grown(of) for of in ("own", "spread", "others")},
+    **{f"longest-{scaling}": Number(
+        f"length of the longest w over that of the shortest, median network of Abs2-Neg, {scaling} pixels",
+        partial(_typical, scaling=scaling, step=None, of="lengths"), "times")
+       for scaling in BOTH},
+    **{f"equal-lengths-{scaling}": _equal_lengths(scaling) for scaling in BOTH},
+    **{f"start-{start:g}-{says}": _on_the_map(start, column)
+       for start in (1.0, 10.0)
+       for says, column in (("near", "own near"), ("right", "accuracy"))},
     "abs2-neg-raw": _accuracy("raw"),
     "abs2-neg-raw-training": _accuracy("raw", "train accuracy"),
     "abs2-neg-standardised": _accuracy("standardised"),

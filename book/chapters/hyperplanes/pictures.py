@@ -11,6 +11,7 @@ from scipy.special import ndtri
 from book.claims.statistics import mean_interval
 from book.figures.figures import (
     HUES,
+    PLATE,
     jitter,
     labels_apart,
     landmarks,
@@ -111,19 +112,27 @@ def places_figure(runs: pd.DataFrame) -> Figure:
     return fig
 
 
-def toy_figure(h: np.ndarray, labels: np.ndarray, lines: dict[str, np.ndarray]):
+def toy_figure(h: np.ndarray, labels: np.ndarray, lines: dict[str, np.ndarray], lengths: tuple[str, ...] = ()):
     """Three classes in the plane and the zero sets of their outputs, in the colour of their class; a panel each.
 
-    h: (N, 2) hidden vectors; lines: title -> (3, 2) normals of lines through the origin.
+    h: (N, 2) hidden vectors; lines: title -> (3, 2) normals of lines through the origin. lengths: titles of panels
+    that tell the length of each normal, and in which the line farthest from its class, in SDs, is thick.
     """
-    fig, axes = subplots(1, len(lines), height=2.6, sharey=True)
+    fig, axes = subplots(1, len(lines), height=3.0, sharey=True)
+    (left, right), (low, high) = (-3.6, 4.6), (-1.6, 5.0)
     for ax, (name, normals) in zip(axes, lines.items(), strict=True):
-        for c, colour in enumerate(CLASSES):
-            of = h[labels == c][:80]
-            ax.plot(*of.T, ".", color=colour, markersize=2.5, alpha=0.5)
-            along = np.array([-normals[c, 1], normals[c, 0]]) / np.linalg.norm(normals[c])
-            ax.plot(*(7 * np.stack([-along, along])).T, color=colour, linewidth=2)
-        ax.set(title=name, aspect="equal", xlim=(-3.6, 5), ylim=(-1.6, 4.6), xticks=[], yticks=[])
+        values = [h[labels == c] @ w for c, w in enumerate(normals)]
+        farthest = np.argmax([abs(value.mean()) / value.std() for value in values])
+        for c, (w, colour) in enumerate(zip(normals, CLASSES, strict=True)):
+            of, length = h[labels == c][:80], np.linalg.norm(w)
+            ax.plot(*of.T, ".", color=colour, markersize=3, alpha=0.5, markeredgewidth=0)
+            along = np.array([-w[1], w[0]]) / length
+            width = 4 if name in lengths and c == farthest else 1.8
+            ax.plot(*(9 * np.stack([-along, along])).T, color=colour, linewidth=width)
+            if name in lengths:
+                x, y = h[labels == c].mean(0)
+                ax.text(x + 0.5, y + 1.6, f"|w| = {length:.1f}", color=colour, fontsize=8, ha="center", bbox=PLATE)
+        ax.set(title=name, aspect="equal", xlim=(left, right), ylim=(low, high), xticks=[], yticks=[])
         ax.grid(visible=False)
     return fig
 
@@ -165,20 +174,77 @@ def distances_figure(runs: pd.DataFrame, names: tuple[str, ...] = ("Abs2-Neg", "
 def within_figure(runs: pd.DataFrame) -> Figure:
     """One panel an input scaling: share of outputs whose own class, or nearest other, is within some of its SDs."""
     name, cuts = "Abs2-Neg", np.linspace(0, 4, 161)
-    fig, several = panels(runs, 2.8)
-    curves = {  # label -> step (by default the last), own class or nearest other, look
-        "own class, trained": (None, 0, {"color": style(name)["color"], "linewidth": 2.5}),
-        "own class, untrained": (0, 0, {"color": style(name)["color"], "linestyle": "--", "linewidth": 1.2}),
-        "nearest other, trained": (None, 1, {"color": "black", "linestyle": ":"}),
-    }
+    fig, several = panels(runs, 3.2)
+    hue, grey = style(name)["color"], "#555555"
+    curves = {  # label -> step (by default the last), own class or nearest other, look, place of the label by scaling
+        "own class,\ntrained": (None, 0, {"color": hue, "linewidth": 2.5},
+                                {"raw": (1.08, 97), "standardised": (1.8, 68)}),
+        "untrained": (0, 0, {"color": hue, "linestyle": "--", "linewidth": 1.2},
+                      {"raw": (1.22, 49), "standardised": (0.06, 54)}),
+        "nearest other\nclass, trained": (None, 1, {"color": grey, "linestyle": ":"},
+                                         {"raw": (2.15, 45), "standardised": (1.42, 30)}),
+    }  # fmt: skip
     for ax, of_scaling in several:
-        for label, (step, which, look) in curves.items():
+        for label, (step, which, look, places) in curves.items():
             size = own_and_nearest_other(moments(by_network(of_scaling)[name], step))[which]
-            ax.plot(cuts, [100 * (size < cut).mean() for cut in cuts], label=label, **look)
+            ax.plot(cuts, [100 * (size < cut).mean() for cut in cuts], **look)
+            place = places[of_scaling["scaling"].iloc[0]]
+            ax.text(*place, label, color=look["color"], fontsize=9, va="top")
         ax.axvline(NEAR, color="black", linewidth=0.8)
+        ax.text(NEAR + 0.04, 3, "one SD", fontsize=8)
         ax.set(xlabel="distance (SDs of the class)", xlim=(0, 4), ylim=(-3, 103))
-    several[0][0].set_ylabel(f"outputs of {name}\nwithin this distance (%)")
-    legend_below(fig, several[0][0])
+    several[0][0].set_ylabel("hyperplanes with the class\nwithin this distance (%)")
+    return fig
+
+
+def map_figure(found: pd.DataFrame):
+    """One panel an input scaling: how many outputs of a network are near their class, and how well it classifies.
+
+    found: of `tables.on_the_map`, the networks to draw; a start above 1 is large, and a step size above 100.
+    """
+    fig, several = panels(found, 3.2)
+    hue = HUES["abs"]
+    for ax, networks in several:
+        large_start, large_steps = networks["start"] > 1.01, networks["step size"] > 101
+        for of, words, (x, y), side, marker, colour, face in (
+            (networks[large_steps], "large steps", (62, 76), "right", "s", hue, "white"),
+            (networks[large_start & ~large_steps], "large start", (97, 56), "right", "D", hue, hue),
+            (networks[~large_start & ~large_steps], "small start, small steps", (37, 96.5), "left", "o", "#555555",
+             "#555555"),
+        ):  # fmt: skip
+            ax.plot(of["own near"], of["accuracy"], marker, color=colour, markerfacecolor=face, markersize=6)
+            ax.text(x, y, words, color=colour, fontsize=9, ha=side, va="center")
+        ax.set(xlabel="hyperplanes near their class (%)", xlim=(-4, 104), ylim=(43, 99))
+    several[0][0].set_ylabel("test images right (%)")
+    return fig
+
+
+def learned_and_fitted_figure(table: pd.DataFrame):
+    """Pairs in the wrong order, a row for each network and input scaling: by the learned hyperplanes (filled), by one
+    fitted to each class (hollow), and by the learned ones with each image's outputs divided by their mean (bar).
+
+    table: of `derived.fitted`; means over the networks of a kind.
+    """
+    kinds = [(name, scaling) for name in ("Abs2-Neg", "Abs2") for scaling in ("standardised", "raw")]
+    means = table.groupby(["network", "inputs", "normals"])[["wrong", "wrong relative"]].mean()
+    fig, ax = subplots(height=3.1)
+    hue = HUES["abs"]
+    for row, kind in enumerate(kinds):
+        learned, relative = means.loc[(*kind, 0)]
+        fitted = means.loc[(*kind, 1), "wrong"]
+        ax.plot([fitted, learned], [row, row], color="#bbbbbb", linewidth=1, zorder=1)
+        ax.plot(learned, row, "o", color=hue, markersize=9)
+        ax.plot(fitted, row, "o", color=hue, markerfacecolor="white", markersize=8)
+        if kind == ("Abs2", "raw"):
+            ax.plot(relative, row, "|", color="black", markersize=16, markeredgewidth=2)
+            for x, words in ((learned, "learned"), (fitted, "one fitted")):
+                ax.text(x, row - 0.22, words, color=hue, fontsize=9, ha="center", va="bottom")
+            ax.text(relative, row + 0.3, "learned, divided by\nthe image's mean", fontsize=9, va="top")
+        ax.annotate(f"{learned:.1f}%", (learned, row), (8, 0), textcoords="offset points", va="center", color=hue,
+                    fontsize=9)  # fmt: skip
+    pixels = {"raw": "raw bytes", "standardised": "standardised pixels"}
+    name_rows(ax, [f"{name},\n{pixels[scaling]}" for name, scaling in kinds], above=0.6, below=-0.1)
+    ax.set(xlabel="pairs of test images in the wrong order (%)", xlim=(-1, 26))
     return fig
 
 

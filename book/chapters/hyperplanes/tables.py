@@ -6,6 +6,9 @@ from scipy import stats
 
 from book.claims import statistics
 from book.measures.classifiers.frames import by_network, by_scaling
+from book.measures.tables import Tables
+
+MAP = "mnist-rates"  # the grid of step sizes and starts of chapter 2
 
 
 def controls(runs: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
@@ -22,6 +25,35 @@ def controls(runs: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
     columns = ["inputs", "network", "runs", "diverged", "learned (%)"]
     table = pd.DataFrame(rows, columns=columns).set_index(columns[:2])
     return table.reindex([(s, n) for s in runs["scaling"].unique() for n in names]).round(1)
+
+
+def on_the_map(tables: Tables) -> pd.DataFrame:
+    """A row for each Abs2-Neg network of MAP: "scaling", "step size", "start", "own near" and "accuracy" in percent.
+
+    step size: rate of the first layer times the largest eigenvalue of the inputs' second moment. start: root mean
+    square of a hidden unit's first preactivation.
+    """
+    plan, table = tables.studies[MAP], tables[MAP]
+    points = [
+        (scaling, recipe.first_weight_rate, recipe.first_weight_scale, *point)
+        for scaling in plan.scalings
+        for point, recipe in zip(plan.points(scaling), plan.recipes_for(scaling), strict=True)
+    ]
+    given = ["scaling", "first_weight_rate", "first_weight_scale"]
+    known = pd.DataFrame(points, columns=[*given, "step size", "start"])
+    found = table[table["architecture"] == "Abs2-Neg"].merge(known, on=given)
+    return found[["scaling", "step size", "start", "seed", "own near", "accuracy"]]
+
+
+def near_on_the_map(found: pd.DataFrame) -> pd.DataFrame:
+    """Outputs with their own class near, and in brackets the test accuracy, in percent: means over seeds.
+
+    found: of `on_the_map`. Rows scalings and starts, columns step sizes.
+    """
+    means = found.groupby(["scaling", "start", "step size"])[["own near", "accuracy"]].mean().round()
+    cells = means["own near"].map("{:.0f}".format) + " (" + means["accuracy"].map("{:.0f}".format) + ")"
+    shown = cells.unstack("step size")
+    return shown.rename_axis(index=["inputs", "start"], columns="step size").rename("{:g}".format, axis=1)
 
 
 def and_accuracy(runs: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:

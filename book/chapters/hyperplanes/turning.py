@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from book.figures import turns
-from book.figures.figures import HUES, subplots
+from book.figures.figures import HUES, PLATE, subplots
 
 SHOWN = 25  # points of a class
 
@@ -80,6 +80,9 @@ def line_figure(plane: ClassesInPlane, degrees: float | None = None):
         title="hidden vectors, seen in a plane", xticks=[], yticks=[], xlim=(left_end, right_end), ylim=(low, high)
     )
     left.plot(0, 0, "+", color="black", markersize=9)
+    left.annotate(
+        "origin", (0, 0), (-6, -4), textcoords="offset points", ha="right", va="top", fontsize=9, bbox=PLATE
+    )
     left.grid(visible=False)
     right.barh(range(len(size)), size, color=[HUES["abs"] if c == nearest else "#8a8a8a" for c in range(len(size))])
     right.axvline(1, color="black", linewidth=0.8, linestyle="--")

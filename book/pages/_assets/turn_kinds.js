@@ -213,7 +213,7 @@ kinds.phase = (data, frame) => {
 // data: means [[x, y]], covariances [[xx, xy, yy]], points [[x, y, class]], own: [{label, degrees, class}], ends.
 kinds.line = (data, frame) => {
   const angle = frame.slider({ label: "Turn the line", max: 180,
-    value: Math.round(data.own[0].degrees), words: v => `weights at ${v} degrees` });
+    value: Math.round(data.own[0].degrees), words: v => `line turned by ${v} degrees` });
   for (const own of data.own) frame.button(`Go to ${own.label}`,
     () => { angle.set(Math.round(own.degrees)); frame.change(); });
   return width => {
