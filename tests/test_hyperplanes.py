@@ -463,7 +463,7 @@ def test_what_grew_is_told_in_hidden_units():
             moments = diagonal(-3, 0.5), diagonal(6, 5)
             made.append(record(measurement(spec, plan.steps, moments=moments, extra=lengths)))
     table = Tables(made, {name: studies()[name] for name in ("mnist-10k", "mnist-60k")})
-    expected = {"output": [3, 6], "own": [1.5, 3], "others": [0.25, 2.5], "spread": [0.5] * 2, "lengths": [1] * 2}
+    expected = {"output": [3, 6], "own": [1.5, 3], "others": [0.25, 2.5], "spread": [0.5] * 2}
     for of, values in expected.items():
         assert [numbers._typical(table, "raw", step, of) for step in (0, None)] == values
 

@@ -47,8 +47,7 @@ def _typical(tables: Tables, scaling: str, step: int | None, of: str) -> float:
     """The median over outputs of Abs2-Neg of one of these, in the end or at a step.
 
     "output": the size of the mean output on the own class. "own", "others": the distance of the centre of that class
-    in hidden units; "spread": the SD of the own class, in hidden units, too. "lengths": how often the shortest w of a
-    network goes into the longest.
+    in hidden units; "spread": the SD of the own class, in hidden units, too.
     """
     _, runs = frames.judged(tables, FOUR, from_seed=SEEN)
     runs = runs.query("scaling == @scaling and architecture == 'Abs2-Neg'")
@@ -61,7 +60,6 @@ def _typical(tables: Tables, scaling: str, step: int | None, of: str) -> float:
         "own": own_and_others(centre / length)[0],
         "others": own_and_others(centre / length)[1],
         "spread": own_and_others(spread / length)[0],
-        "lengths": length.max(1) / length.min(1),
     }
     return float(np.median(found[of]))
 
@@ -153,10 +151,6 @@ NUMBERS = {
        for scaling in BOTH
        for also, when, step in (("", "", None), ("-untrained", " before training", 0))},
     **{f"grown-{of}": _grown(of) for of in ("own", "spread", "others")},
-    **{f"longest-{scaling}": Number(
-        f"length of the longest w over that of the shortest, median network of Abs2-Neg, {scaling} pixels",
-        partial(_typical, scaling=scaling, step=None, of="lengths"), "times")
-       for scaling in BOTH},
     **{f"equal-lengths-{scaling}": _equal_lengths(scaling) for scaling in BOTH},
     **{f"start-{start:g}-{says}": _on_the_map(start, column)
        for start in (1.0, 10.0)
