@@ -139,9 +139,10 @@ CLAIMS = (
               "The paper concludes this for ReLU networks. With absolute values it finds the opposite itself "
               "(LDM-5.3-d).", "it also asked whether Abs2-Neg is more accurate than Abs2", "mixed", "2026-11-27")),
     # The chapter's own run (three networks of each kind, seeds 0 to 2) came before these two: on raw digits ReLU2-Neg
-    # was ahead on average under all five recipes, and where by much, about three in ten outputs of ReLU2 were inactive.
-    claim("LDM-1-b", "section 7", "The same on scikit-learn's digits, at a step size of 26 (raw) and 0.3 (standardised): "
-          "ReLU2-Neg is more accurate than ReLU2, however the two start and learn.",
+    # was ahead on average under all five recipes, and where by much, about three in ten outputs of ReLU2 were
+    # inactive.
+    claim("LDM-1-b", "section 7", "The same on scikit-learn's digits, at a step size of 26 (raw) and 0.3 "
+          "(standardised): ReLU2-Neg is more accurate than ReLU2, however the two start and learn.",
           lead("ReLU2-Neg", "ReLU2", IMPACT, asks=f"distance - intensity > {IMPACT:g} point"),
           arms=on_digits("ReLU2-Neg", "ReLU2"), source="oursland2025", kind="variant"),
     own("OWN-1-c", "On scikit-learn's digits, too, ReLU2 and ReLU2-Neg without an inactive output lose less than ten "
