@@ -92,6 +92,11 @@ def _around(tables: Tables, scaling: str, which: int) -> float:
     return float(np.sort(leads.to_numpy()[row - 1 : row + 1, column - 1 : column + 1], axis=None)[which])
 
 
+def _all_active_on_digits(tables: Tables) -> int:
+    runs = tables["digits-remedies"].query("scaling == 'raw' and architecture == 'ReLU2'")
+    return int((runs["inactive"] == 0).sum())
+
+
 def _lead_on_digits(tables: Tables, size: int, scaling: str) -> Estimate:
     runs = tables.once(law.runs, "law-sign-digits").query("scaling == @scaling")
     accuracy = runs[np.isclose(runs["curvature"], size)].pivot(index="seed", columns="network", values="accuracy")
@@ -140,6 +145,9 @@ NUMBERS = {
         f"{word}est lead of ReLU2-Neg in the four squares of the map around the published setting, {scaling} pixels",
         partial(_around, scaling=scaling, which=which), "points")
        for word, which in (("low", 0), ("high", -1)) for scaling in BOTH},
+    "digits-all-active": Number(
+        "of 100 ReLU2 networks on raw digits at a step size of 26, number without an inactive output",
+        _all_active_on_digits),
     **{f"digits-lead-{WORDS[size]}-{scaling}": Number(
         f"lead of ReLU2-Neg over ReLU2 on scikit-learn's digits at step size {size:,}, {scaling} pixels, from "
         "preactivations of 0.1", partial(_lead_on_digits, size=size, scaling=scaling), "points")
