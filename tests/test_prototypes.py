@@ -339,7 +339,7 @@ def test_no_training_moves_the_centres_farther_than_its_losses_allow(tmp_path):
 def test_the_movement_that_losses_allow_is_rate_times_weight_times_error():
     """By hand: ten steps at a loss of 2 at most, and twenty more, in half of which it falls to 0.5."""
     spec = STUDIES["mnist-centres"].spec(tiny(), "ReLU-L2", "raw", 5)
-    arrays = {"mu_moved": np.zeros(4), "train_loss": [1.0, 2.0, 2.0, 0.5], "steps": [0, 10, 20, 30]}
+    arrays = {"test_active": np.zeros((4, 4)), "train_loss": [1.0, 2.0, 2.0, 0.5], "steps": [0, 10, 20, 30]}
     apart = torch.pdist(starting_weights(spec, 1, 4)["mu"]).mean().item()
     wanted = 100 * spec.rate * 1.1 * (2 / 4) * 30 * (1 - np.exp(-2)) / apart
     assert looked.allowed(SimpleNamespace(arrays=arrays, spec=spec), 1.21) == pytest.approx(wanted, rel=1e-5)

@@ -40,6 +40,7 @@ STUDIES: dict[str, dict[str, tuple[str, ...]]] = {
         r"LDM-5\.3-a-\d": (_STARTS, _BOTH, "The start, the optimiser or the number of steps differs."),
         r"LDM-6\.4-[a-d]-0": (_STARTS, _BOTH, "It trains for a tenth of the steps on a sixth of the images."),
         r"LDM-1-a": (_STARTS, _BOTH, "Five starts are compared; the paper has one."),
+        r"LDM-1-b": (_STARTS, _BOTH, _SMALL, "Five starts are compared; the paper has one."),
         r"MDX-.*": (
             "The Gaussians, the starts and the sampled points come from our own seeds.",
             "Errors are measured on new points; the paper measures them on the training points.",
