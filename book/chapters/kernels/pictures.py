@@ -221,7 +221,7 @@ def ideas_figure(panels: dict[str, dict[str, pd.Series]]):
     """Left, sketches of how kernels see a grid. Right, test errors in percent: a row for each machine of IDEAS, a dot
     for each draw or training set.
 
-    panels: title -> machine -> errors; a machine that is not there was not tested.
+    panels: title -> machine -> errors; a machine that a panel lacks was not tested.
     """
     fig, axes = subplots(1, 1 + len(panels), height=4.2, sharey=True, width_ratios=(1.5, *[1] * len(panels)))
     for kind, (row, words) in SKETCHES.items():
