@@ -11,7 +11,16 @@ from typing import Any
 def setup(app: Any) -> dict:
     """Registers the extension; Sphinx calls this, see `_config.yml`."""
     app.connect("env-get-updated", add_anchors)
+    app.connect("env-before-read-docs", trust)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def trust(app: Any, *_: Any) -> None:
+    """Lets several processes read pages, which these extensions allow without saying so: the first numbers chapters
+    when all are read, the second adds a script, the third prepares for LaTeX."""
+    silent = {"sphinx_multitoc_numbering", "sphinx-mathjax-offline", "sphinx_jupyterbook_latex"}
+    for name in silent & app.extensions.keys():
+        app.extensions[name].parallel_read_safe = True
 
 
 def add_anchors(app: Any, env: Any) -> list[str]:

@@ -8,11 +8,10 @@ sources, and the outputs in the notebooks that a reader may download. The markup
 import base64
 import json
 import re
+from collections.abc import Mapping
+from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
-
-from bs4 import BeautifulSoup
 
 from book.site import accessible
 
@@ -28,19 +27,31 @@ UNUSED = re.compile(  # unused live code cells, icons as scripts, preloading of 
 )
 
 
-class Page:
+class Page(HTMLParser):
     """An HTML page's `ids`, `classes`, `alternatives` (texts of images), `fetched` files, and links of `numbers`."""
 
     def __init__(self, path: Path):
-        text = path.read_text(encoding="utf-8")
-        tags: Any = BeautifulSoup(text, "html.parser", multi_valued_attributes=None)(True)  # attributes are texts
-        self.ids = {tag.get("id") for tag in tags}
-        self.classes = {name for tag in tags for name in tag.get("class", "").split()}
-        self.alternatives = {tag.get("alt") for tag in tags if tag.name == "img"}
-        fetching = [tag for tag in tags if tag.name in FETCHED and tag.get("rel") not in LINKS_ONLY]
-        self.fetched = [address for tag in fetching if (address := tag.get(FETCHED[tag.name]))]
-        choices = [choice for tag in tags for choice in tag.get("srcset", "").split(",")]  # an address and its width
-        self.numbers = [tag["href"] for tag in tags if tag.name == "a" and tag.get("class") == "number"]
+        super().__init__()
+        self.ids: set[str | None] = set()
+        self.classes: set[str] = set()
+        self.alternatives: set[str | None] = set()
+        self.fetched: list[str] = []
+        self.numbers: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Notes what one tag says."""
+        own = {name: value or "" for name, value in attrs}
+        self.ids.add(own.get("id"))
+        self.classes.update(own.get("class", "").split())
+        if tag == "img":
+            self.alternatives.add(own.get("alt"))
+        if tag == "a" and own.get("class") == "number":
+            self.numbers.append(own["href"])
+        if own.get(FETCHED.get(tag, "")) and own.get("rel") not in LINKS_ONLY:
+            self.fetched.append(own[FETCHED[tag]])
+        choices = own.get("srcset", "").split(",")  # each an address and its width
         self.fetched += [choice.split()[0] for choice in choices if choice.strip()]
 
 
@@ -90,9 +101,10 @@ def _inline_fonts(sheet: Path) -> str:
     return re.sub(r"url\(([^):]+\.woff2)\)", data_uri, text)
 
 
-def faults(site: Path) -> list[str]:
-    """Faults of pages and style sheets: addresses on other hosts, and missing files."""
-    wanted = [(page, address) for page in _pages(site) for address in Page(page).fetched]
+def faults(site: Path, read: Mapping[Path, Page] | None = None) -> list[str]:
+    """Faults of pages and style sheets: addresses on other hosts, and missing files. read: pages that are read."""
+    pages = {path: (read or {}).get(path) or Page(path) for path in _pages(site)}
+    wanted = [(path, address) for path, page in pages.items() for address in page.fetched]
     for sheet in sorted(site.rglob("*.css")):
         text = re.sub(r"/\*.*?\*/", "", sheet.read_text(encoding="utf-8"), flags=re.DOTALL)
         wanted += [(sheet, address) for address in re.findall(r"url\(\s*[\"']?([^\"')]+)", text)]

@@ -130,12 +130,12 @@ def execute(notebooks: list, parameters: dict, folder: Path | None = None, stric
     notebooks: pages, such as "notebooks/01_distance_or_intensity". folder: where the executed copies are and go, by
     default EXECUTED. strict: a paragraph that the records do not support is an error (`claims.prose`).
     """
-    due = {}
+    due, around = {}, surroundings()
     files.probe(folder or EXECUTED, "write to", PublishError)
     for page in notebooks:
         source, copy = ROOT / f"{page}.ipynb", (folder or EXECUTED) / f"{Path(page).name}.ipynb"
         own = {k: v for k, v in parameters.items() if k in parameters_of(source)}
-        mark = fingerprint(source, own)
+        mark = fingerprint(source, own, around)
         last = files.notebook(copy)["metadata"]["support"]["fingerprint"] if copy.exists() else None
         if last == mark:
             files.atomically(copy, json.dumps(with_text_of(files.notebook(source), files.notebook(copy))))
@@ -210,19 +210,31 @@ def _images(name: str | None, folder: str | None) -> str:
         return repr(error)
 
 
-def fingerprint(notebook: Path, parameters: dict) -> str:
-    """Digest of a notebook without its Markdown, package, records, parameters, the images they name, and versions."""
-    digest, content = hashlib.sha256(), files.notebook(notebook)
-    code = [["".join(c["source"]), c["metadata"], c["cell_type"]] for c in content["cells"] if not _is_text(c)]
-    records = [path for path in (ROOT / "records").rglob("*") if path.is_file()]
-    for path in [*_package("\n".join(source for source, *_ in code)), *sorted(records)]:
-        held = path.read_bytes()
-        digest.update(f"{path.relative_to(ROOT).as_posix()} {len(held)}\n".encode() + held)
+def surroundings() -> str:
+    """Digest of what all executions share: records, installed versions, and the names of the chapters."""
     versions = sorted({f"{d.name}=={d.version}" for d in importlib.metadata.distributions()})
+    records = sorted(path for path in (ROOT / "records").rglob("*") if path.is_file())
+    return _digest(records, [sys.version, versions, notebooks()])
+
+
+def fingerprint(notebook: Path, parameters: dict, around: str | None = None) -> str:
+    """Digest of a notebook without its Markdown, of the package, the parameters, the images that they name, and
+    `around`, which is by default what `surroundings` says now."""
+    content = files.notebook(notebook)
+    code = [["".join(c["source"]), c["metadata"], c["cell_type"]] for c in content["cells"] if not _is_text(c)]
     values = parameters_of(notebook) | parameters
     images = _images(values.get("data"), values.get("data_folder"))
-    surroundings = [notebook.name, code, content["metadata"], parameters, images, sys.version, versions, notebooks()]
-    digest.update(json.dumps(surroundings, sort_keys=True).encode())
+    rest = [notebook.name, code, content["metadata"], parameters, images, around or surroundings()]
+    return _digest(_package("\n".join(source for source, *_ in code)), rest)
+
+
+def _digest(paths: list[Path], rest: list) -> str:
+    """Digest of files with their places, and of what JSON can say."""
+    digest = hashlib.sha256()
+    for path in paths:
+        held = path.read_bytes()
+        digest.update(f"{path.relative_to(ROOT).as_posix()} {len(held)}\n".encode() + held)
+    digest.update(json.dumps(rest, sort_keys=True).encode())
     return digest.hexdigest()
 
 
@@ -417,8 +429,7 @@ def render() -> None:
     Raises: PublishError with the warnings.
     """
     shutil.rmtree(SITE.parent, ignore_errors=True)
-    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", str(STAGED)]
-    command += ["--path-output", str(BUILD), "-W", "-n", "--keep-going"]
+    command = [sys.executable, "-m", "book.site.side_by_side", str(STAGED), str(SITE)]
     run = subprocess.run(command, cwd=ROOT, env=_own_first(), capture_output=True, text=True)
     if run.returncode:
         lines = re.sub(r"\x1b\[[0-9;]*m", "", run.stdout + run.stderr).splitlines()
@@ -468,6 +479,6 @@ def check(site: Path = SITE, source: Path = STAGED, claim_ids: list | None = Non
             there = read.get(os.path.normpath(Path(page).parent / target).removesuffix(".html"))
             if there is None or anchor not in there.ids:
                 faults.append(f"a number of {page} leads to {address}, which does not exist")
-    faults += offline.faults(site)
+    faults += offline.faults(site, {site / f"{page}.html": built for page, built in read.items()})
     if faults:
         raise PublishError("the site is incomplete:\n  " + "\n  ".join(faults))
