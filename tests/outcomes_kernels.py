@@ -119,6 +119,21 @@ OUTCOMES = {
         ({"random": 15 + 0.1 * WIGGLE, "support": 13.0}, "fails"),
         ({"random": 13.5 + WIGGLE, "support": 13.0}, "unclear"),
     ],
+    "KER-8-a": [
+        ({"learned": 6 + 0.1 * WIGGLE, "plain": 5.0}, "holds"),
+        ({"learned": 4 + 0.1 * WIGGLE, "plain": 5.0}, "fails"),
+        ({"learned": 5 + WIGGLE, "plain": 5.0}, "unclear"),
+    ],
+    "KER-8-b": [
+        ({"plain": 5 + 0.1 * WIGGLE, "support": 5.0}, "holds"),
+        ({"plain": 6 + 0.1 * WIGGLE, "support": 5.0}, "fails"),
+        ({"plain": 5.5 + WIGGLE, "support": 5.0}, "unclear"),
+    ],
+    "KER-8-c": [
+        ({"support, forced": 6 + 0.1 * WIGGLE, "plain": 5.0}, "holds"),
+        ({"support, forced": 4 + 0.1 * WIGGLE, "plain": 5.0}, "fails"),
+        ({"support, forced": 5 + WIGGLE, "plain": 5.0}, "unclear"),
+    ],
     "KER-5-b": [
         ({"cosine": 0.95 + 0.01 * WIGGLE, "products": 0.8, "root": 0.9}, "holds"),
         ({"cosine": 0.7 + 0.01 * WIGGLE, "products": 0.8, "root": 0.6}, "fails"),

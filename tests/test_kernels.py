@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -406,7 +407,7 @@ def test_rows_of_a_unit_are_averaged_and_missing_contrasts_left_out():
 
 def test_without_a_table_nothing_is_judged(tmp_path):
     rows = [row for row in chapters.ledger(Store(tmp_path), "11_kernels") if row["arms"][0]["name"] != "formulas"]
-    assert {row["verdict"] for row in rows} == {"untested"} and len(rows) == 23
+    assert {row["verdict"] for row in rows} == {"untested"} and len(rows) == 26
 
 
 def test_arms_read_their_rows():
@@ -587,6 +588,28 @@ def test_the_table_of_the_one_task_has_a_row_for_each_draw(monkeypatch):
     arms = claims.on_one_task(2, 10)(made(table.assign(random=13.0, support=12.0).to_dict("records")))
     assert [len(arm.table) for arm in arms] == [2, 2]
     assert judged(CLAIMS["KER-7-c"].parts, arms[0].table).value == 1.0
+
+
+def test_the_machines_on_images_see_disjoint_sets_and_need_no_plane(monkeypatch):
+    kept, errors = [], {"plain": 5.0, "learned": 6.0, "support": 5.0, "support, forced": 8.0}
+    digits = np.arange(40_000) % 10
+    pixels = np.arange(40_000)[:, None] % np.array([7, 11])
+    images = {"train_images": pixels, "train_labels": digits, "test_images": pixels[:9], "test_labels": digits[:9]}
+    monkeypatch.setattr(derived, "load", lambda name: SimpleNamespace(**images))
+
+    def compared(x, labels, plane, train, seed):
+        kept.append((plane, labels[train]))
+        return errors
+
+    monkeypatch.setattr(one_task, "compared", compared)
+    table, _ = derived.on_images()
+    assert table["data"].value_counts().to_dict() == {derived.PAIRED: 12, "MNIST, 1,000 images": 10}
+    assert {plane for plane, _ in kept} == {None}
+    several = [labels for _, labels in kept if len(labels) == derived.IMAGES_SIZE]
+    assert np.r_[*several].tolist() == digits[30_000:].tolist()
+    arms = claims.on_images(made(table.to_dict("records")))
+    assert [len(arm.table) for arm in arms] == [12, 10]
+    assert judged(CLAIMS["KER-8-a"].parts, arms[0].table).value == 1.0
 
 
 def test_only_the_magnified_kernel_has_more_room_in_places_and_only_the_learned_one_drops_a_direction():

@@ -20,6 +20,7 @@ MNIST_SIZES, MNIST_BLOCKS, MNIST_TEST = (300, 1000), 10, 5000  # training images
 FRESH, FEW_DRAWS, FRESH_IMAGES = 300, 6, 20_000  # seed of later splits and draws, these draws, MNIST's first image
 DIRECTIONS = (2, 4, 6, 8, 10)  # of the toy's ten, that decide
 LATER, LATER_IMAGES = 400, 40_000  # the same as FRESH for the table of directions
+IMAGES_FIRST, IMAGES_SIZE, IMAGES_FROM = 500, 1000, 30_000  # seed of splits, training images of MNIST, first of them
 TASK_INPUTS, TASK_DRAWS, TASK_FIRST, TASK_TESTS = (2, 10), 20, 500, 5000  # of the toy on which all machines meet
 BY_THEOREM = Variant(convergence=True)
 TABLES = ("iris", "wine", "breast cancer")
@@ -138,11 +139,11 @@ def rounds_by_theorem() -> tuple[pd.DataFrame, list[str]]:
     return _of_blocks(chain(_blocks(FRESH, FEW_DRAWS), _mnist(FRESH_IMAGES, MNIST_TEST)), of)
 
 
-def _mnist(first: int = 0, first_test: int = 0):
-    """Blocks of MNIST of both sizes, from these training and test images on: as `_blocks`, without a plane."""
+def _mnist(first: int = 0, first_test: int = 0, sizes: tuple[int, ...] = MNIST_SIZES):
+    """Blocks of MNIST of these sizes, from these training and test images on: as `_blocks`, without a plane."""
     mnist = load("mnist")
     tested = slice(first_test, first_test + MNIST_TEST)
-    for size in MNIST_SIZES:
+    for size in sizes:
         for block in range(MNIST_BLOCKS):
             chosen = slice(first + block * size, first + (block + 1) * size)
             train = mnist.train_images[chosen].astype(float)
@@ -176,6 +177,25 @@ def on_one_task() -> tuple[pd.DataFrame, list[str]]:
             found = one_task.compared(*features.toy(draw, d=inputs, tests=TASK_TESTS), seed=draw)
             rows.append({"data": f"{inputs} inputs", "block": draw} | found)
     return pd.DataFrame(rows), []
+
+
+def on_images() -> tuple[pd.DataFrame, list[str]]:
+    """The same machines on pairs of digits (the mean over the pairs) and on MNIST."""
+    rows = [{"data": name, "block": block} | one_task.compared(x, labels, None, train, seed=block)
+            for name, block, x, labels, train in _images()]  # fmt: skip
+    return pd.DataFrame(rows).groupby(["data", "block"], sort=False).mean().reset_index(), []
+
+
+def _images(split: int = IMAGES_FIRST, image: int = IMAGES_FROM) -> Iterator[tuple]:
+    """Data set, block, inputs, labels, and which are for training. split: seed. image: MNIST's first."""
+    for pair in PAIRS:
+        x, labels = of_pair(*data("digits"), pair)
+        for _, block, train, _ in magnified.splits(labels, 1, BLOCKS[PAIRED], small=True, first=split):
+            chosen = np.isin(np.arange(len(x)), train)
+            yield PAIRED, block, magnified.standardised(x, train, together=True), labels, chosen
+    for name, block, known, targets, test, wanted in _mnist(image, sizes=(IMAGES_SIZE,)):
+        labels = np.r_[targets.argmax(1), wanted]
+        yield name, block, np.r_[known, test], labels, np.arange(len(labels)) < len(known)
 
 
 def settings() -> tuple[pd.DataFrame, list[str]]:
@@ -221,4 +241,5 @@ DERIVED = {
     "kernel-pixels": pixels,
     "kernel-directions": directions,
     "kernel-one-task": on_one_task,
+    "kernel-images": on_images,
 }

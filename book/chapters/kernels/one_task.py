@@ -1,4 +1,4 @@
-"""Magnifying and learning directions on one task: support vector machines with a Gaussian kernel on the toy.
+"""Magnifying and learning directions on one task: support vector machines with a Gaussian kernel.
 
 The machines differ only in the kernel's metric. Plain and magnified ones are those of `magnified`. In the learned one
 distances are measured by M of a feature machine, which is learned on the same training inputs (in the inner folds, on
@@ -48,14 +48,14 @@ def chosen(x: np.ndarray, labels: np.ndarray, seed: int = 0) -> dict[str, Choice
     return magnified.choose(wrong) | forced
 
 
-def compared(x: np.ndarray, labels: np.ndarray, plane: np.ndarray, train: np.ndarray, seed: int = 0) -> dict:
+def compared(x: np.ndarray, labels: np.ndarray, plane: np.ndarray | None, train: np.ndarray, seed: int = 0) -> dict:
     """Test errors of all machines (%), and how much larger their log-volume is at the true boundary ("contrast ...").
 
-    x: (N, d), inputs of the toy. plane: (d, 2), the directions whose product decides. train: (N,), which inputs are
-    for training. "tau": the chosen width, in units of sigma / sqrt(d). "hill", "centres": tau of the forced
-    machine at support vectors, in the unit of the inputs, and its hills, in percent of the training inputs. "share":
-    of the learned M in the plane, in percent of its trace. Where the metric is constant the contrast is 0, and it is
-    not measured.
+    x: (N, d), inputs. plane: (d, 2), of the toy, the directions whose product decides; without it there are errors
+    and "tau" alone. train: (N,), which inputs are for training. "tau": the chosen width, in units of sigma / sqrt(d).
+    "hill", "centres": tau of the forced machine at support vectors, in the unit of the inputs, and its hills, in
+    percent of the training inputs. "share": of the learned M in the plane, in percent of its trace. Where the metric
+    is constant the contrast is 0, and it is not measured.
     """
     from sklearn import config_context
 
@@ -68,6 +68,8 @@ def compared(x: np.ndarray, labels: np.ndarray, plane: np.ndarray, train: np.nda
         learned = magnified.machine(known @ root, told, min(magnified.GRID["plain"], key=wrong.__getitem__))
         errors = {name: _error(m.predict(new), wanted) for name, m in fitted.items()}
         errors["learned"] = _error(learned.predict(new @ root), wanted)
+    if plane is None:
+        return errors | {"tau": choices["support"].tau}
 
     def classes(points: np.ndarray) -> np.ndarray:
         return (points @ plane).prod(1) > 0
