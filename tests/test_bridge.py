@@ -159,7 +159,7 @@ def test_the_hypothesis_is_most_sensitive_across_a_class_and_abs_has_one_directi
     data = toys.toy(toys.TWO)
     networks = [toys.network(data, f"{name}, linear head", steps=20) for name in ("Abs", "tanh")]
     fits = {"before": np.array([1.2, 1.4]), "after": np.array([1.5, 1.7])}
-    toy, images = pictures.directions_figure({"toy": (data, networks)}, "images", fits).axes
+    toy, images = pictures.directions_figure({"toy": (data, networks)}, "images", fits, circle=1.1).axes
     lines = np.array([np.diff(line.get_xydata(), axis=0)[0] for line in toy.lines]).reshape(2, 3, 2)  # by class
     for line, g in zip(lines[:, 2], data.gaussians, strict=True):
         assert abs(line @ torch.linalg.eigh(g.covariance)[1][:, 1].numpy()) < 1e-9
@@ -168,6 +168,7 @@ def test_the_hypothesis_is_most_sensitive_across_a_class_and_abs_has_one_directi
     assert np.allclose(np.linalg.norm(lines, axis=2), 2 * pictures.HALF)
     means = [text.get_text() for text in images.texts if text.get_weight() == "bold"]
     assert means == ["1.30", "1.60"] and images.get_title(loc="left") == "images" and images.get_xlim()[0] == 0
+    assert [list(line.get_xdata()) for line in images.lines if line.get_linestyle() == "--"] == [[1.1, 1.1]]
     assert pictures.most_sensitive(torch.diag(torch.tensor([1.0, 9.0]))).abs().tolist() == pytest.approx([0, 1])
 
 

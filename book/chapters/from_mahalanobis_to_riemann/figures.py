@@ -97,16 +97,18 @@ def shapes() -> None:
         "after training": again["after"]["mismatch"].to_numpy(),
         "after it, and turned at random": again["after"]["rotated"].to_numpy(),
     }
+    (circle,) = untrained("mismatch", {"Euclid": "Euclid"}).values()
     show(
         pictures.directions_figure(
-            drawn, "MNIST: training makes the fit worse. Turned at random, it is as bad.", fits
+            drawn, "MNIST: training makes the fit worse. Turned at random, it is as bad.", fits, circle
         ),
         name="fig-shapes",
         title="Where a layer is most sensitive depends on where the other class is, not on the shape of its own.",
         caption="Top: two toys with the same two classes. Lines: the direction in which a layer is most sensitive. "
         f"Dashed: with a metric that fits the class. Blue: in {len(starts)} trained networks (before training it is "
         f"any direction). Bottom: how badly the metrics of {len(again['after'])} networks fit the classes of MNIST "
-        "(dots; bars: means). (Toys: 300 points, 32 ReLUs, 400 steps of Adam)",
+        "(dots; bars: means; dashed: a metric that is the same in all directions). "
+        "(Toys: 300 points, 32 ReLUs, 400 steps of Adam)",
         alt="Two panels with two long grey ellipses each, and a dashed line across each of them. Where the "
         "ellipses lie end to end, most blue lines are far from the dashed one; where they lie side by side, all "
         "are near it. Below, the mismatch rises from 1.27 to 1.54 with training, and is the same if the metrics are "

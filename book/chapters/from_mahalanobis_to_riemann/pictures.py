@@ -51,19 +51,21 @@ def geodesics_figure(panels: dict[str, tuple]):
     return fig
 
 
-def directions_figure(toys: dict[str, tuple[Toy, list[nn.Sequential]]], title: str, fits: dict[str, np.ndarray]):
+def directions_figure(
+    toys: dict[str, tuple[Toy, list[nn.Sequential]]], title: str, fits: dict[str, np.ndarray], circle: float
+):
     """Two classes and the directions in which layers are most sensitive to them; below, mismatches on images.
 
     toys: title -> data, and networks of ReLUs. The ellipses are the classes; over them lies a line for each hidden
     layer and, dashed, that of a layer with the ruler of the class. The metrics are means over a class. title: of the
-    panel below. fits: name -> mismatches, (n,).
+    panel below. fits: name -> mismatches, (n,). circle: that of a metric that is the same in all directions.
     """
     reach = [max(abs(float(g.mean[0])) for g in data.gaussians) + 1.75 for data, _ in toys.values()]
     fig, axes = figures.subplots(2, len(toys), height=4.0, squeeze=False, width_ratios=reach, height_ratios=(2, 1.15))
     for ax in axes[1, 1:]:
         ax.remove()
     axes[1][0].set_subplotspec(axes[0][0].get_gridspec()[1, :])
-    _mismatches(axes[1][0], fits)
+    _mismatches(axes[1][0], fits, circle)
     axes[1][0].set_title(title)
     for ax, half, (name, (data, networks)) in zip(axes[0], reach, toys.items(), strict=True):
         for c, g in enumerate(data.gaussians):
@@ -86,8 +88,10 @@ def directions_figure(toys: dict[str, tuple[Toy, list[nn.Sequential]]], title: s
     return fig
 
 
-def _mismatches(ax, fits: dict[str, np.ndarray]) -> None:
-    """Dots in a row for each of the named sets, over a bar at their mean; the axis begins at a perfect fit."""
+def _mismatches(ax, fits: dict[str, np.ndarray], circle: float) -> None:
+    """Dots in a row for each of the named sets, over a bar at their mean; dashed, the mismatch of a circle."""
+    ax.axvline(circle, color="black", linestyle="--", linewidth=1)
+    ax.text(circle - 0.02, 0.5, "no direction\npreferred", ha="right", va="center", fontsize=9)
     for y, (name, values) in enumerate(fits.items()):
         ax.plot(np.sort(values), y - 0.25 + 0.5 * figures.jitter(len(values)), ".", color=GREY, alpha=0.45)
         mean = float(np.mean(values))

@@ -35,8 +35,10 @@ def warming_up() -> tuple[np.ndarray, dict[str, np.ndarray]]:
 def sign_turns() -> None:
     """A large step as a sketch, and the lead of ReLU2-Neg over ReLU2 at three step sizes, in both input scalings."""
     pairs = leads().groupby(["size", "scaling"]).size().iloc[0]
+    place = chapters.studies()["mnist-rates"].place
+    papers = {scaling: place(scaling, SOURCE_RATE)[0] for scaling in ("standardised", "raw")}
     show(
-        pictures.sign_turns_figure(leads()),
+        pictures.sign_turns_figure(leads(), papers),
         name="fig-sign-turns",
         title="Distances lead when the steps are large. Most outputs of amounts are then inactive.",
         caption="Above, a sketch: an output that is large on all images (dots), before and after a step, from the "

@@ -19,12 +19,13 @@ from support.networks.architectures import SIX
 from support.training.classifiers.specs import RARE
 
 
-def sign_turns_figure(leads: pd.DataFrame) -> Figure:
+def sign_turns_figure(leads: pd.DataFrame, papers: dict[str, float]) -> Figure:
     """Above, a sketch of one large step. Below, the lead of ReLU2-Neg over ReLU2 against the step size, and the
     outputs of each of the two that are inactive in the end.
 
-    leads: `law.leads`. On the left every pair of networks, and the mean of each input scaling with its 95% interval;
-    hollow: standardised inputs. On the right means over seeds; the value of a seed is the mean of its two scalings.
+    leads: `law.leads`. papers: scaling -> the paper's step size. On the left every pair of networks, and the mean of
+    each input scaling with its 95% interval; hollow: standardised inputs. On the right means over seeds; the value of
+    a seed is the mean of its two scalings.
     """
     fig, axes = subplots(2, 2, height=4.9, width_ratios=(1.35, 1), height_ratios=(1, 2), sharex="row")
     grid = axes[0, 0].get_gridspec()
@@ -56,6 +57,8 @@ def sign_turns_figure(leads: pd.DataFrame) -> Figure:
         ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
         ax.minorticks_off()
         ax.grid(axis="x", visible=False)
+    said = f"paper: {papers['standardised']:.2f}; on raw bytes {papers['raw']:,.0f}"
+    left.set_xlabel(f"step size of the first layer\n({said})")
     left.set(title="The lead", ylabel="lead of distances (points)", ylim=(-105, 105))
     left.set_yticks(range(-100, 101, 50))
     right.set(title="Why: inactive outputs", ylabel="outputs at 0 on nearly\nevery image (%)", ylim=(-5, 105))
