@@ -35,7 +35,18 @@ def _inside(own, others, before=(50.0, 50.0), behind=40.0) -> dict:
     )
 
 
+def _starts(large, small) -> dict:
+    accuracy = {("accuracy", start): 60 + WIGGLE for start in ("large", "small")}
+    return {("own near", "large"): large, ("own near", "small"): small} | accuracy
+
+
 OUTCOMES = {
+    "OWN-11-a": [
+        (_starts(90 + WIGGLE, 10 + WIGGLE), "holds"),
+        (_starts(10 + WIGGLE, 10 + WIGGLE), "fails"),
+        (_starts(90 + WIGGLE, 90 + WIGGLE), "fails"),
+        (_starts(90 + WIGGLE, 50 + WIGGLE), "unclear"),
+    ],
     "LDM-6.1-a": _most("Abs2-Neg", "own near"),
     "LDM-6.1-c": _most("Abs2-Neg", "own nearest"),
     "LDM-6.1-d": _most("Abs2", "own farthest"),

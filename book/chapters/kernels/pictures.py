@@ -22,7 +22,6 @@ LOOKS = {
     "random": {"marker": "s", "color": "#999999"},
 }
 LINES = ("#0072B2", "#D55E00", "#007A5A", "#777777")  # of data sets, apart from each other for the colour-blind too
-DASHED = {"arrowstyle": "->", "linestyle": "--", "color": GREY}
 NAMES = {"plain": "plain", "support": "magnified at support vectors", "random": "magnified at random inputs"}
 
 
