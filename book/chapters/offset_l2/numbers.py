@@ -98,10 +98,11 @@ NUMBERS = {
         "most that the training losses of an OffsetL2 network trained in full, as for Table 5, allow its centres to "
         "move on average, by the distance between two; if no weight grew beyond those of the shorter training",
         _allowed_in_full, "%"),
-    "full-abs-l2-neg": Number("mean test accuracy of the Abs-L2-Neg networks trained in full, as for Table 5",
-                              partial(_full, network="Abs-L2-Neg"), "%"),
-    "full-abs": Number("mean test accuracy of the Abs networks with a linear layer trained in full, as for Table 5",
-                       partial(_full, network="Abs-Bias"), "%"),
+    **{f"full-{name}": Number(
+        f"mean test accuracy of the {says} trained in full, as for Table 5", partial(_full, network=network), "%")
+       for name, network, says in (("relu-l2-neg", "ReLU-L2-Neg", "ReLU-L2-Neg networks"),
+                                   ("abs-l2-neg", "Abs-L2-Neg", "Abs-L2-Neg networks"),
+                                   ("abs", "Abs-Bias", "Abs networks with a linear layer"))},
     "idle-raw": Number("largest change of a mean accuracy with all centres at zero or drawn anew, raw pixels",
                        lambda _: max(_cost(place, "raw").abs().max() for place in ELSEWHERE), "points"),
     "zero-standardised-least": Number(
