@@ -94,8 +94,10 @@ def by_start(tables: Tables) -> list[Arm]:
     for scaling in plan.scalings:
         recipes = dict(zip((size for _, size in plan.points(scaling)), plan.recipes_for(scaling), strict=True))
         arms = [arm(tables, plan.name, scaling, ("Abs2-Neg",), recipes[size]) for size in STARTS.values()]
-        both = [one.table.xs("Abs2-Neg", axis=1, level=1) for one in arms]
-        table = pd.concat(both, axis=1, keys=STARTS).dropna().swaplevel(axis=1)
+        table = pd.DataFrame()
+        if all(len(one.table) for one in arms):
+            both = [one.table.xs("Abs2-Neg", axis=1, level=1) for one in arms]
+            table = pd.concat(both, axis=1, keys=STARTS).dropna().swaplevel(axis=1)
         runs = pd.concat([one.runs for one in arms])
         made.append(replace(arms[0], table=table, runs=runs, protocol=f"{plan.protocol}, steps of 100"))
     return made
