@@ -729,12 +729,12 @@ def test_errors_are_drawn_by_round():
 
 
 def test_both_ideas_are_drawn_beside_the_plain_kernel():
-    panels = {"a": {"plain": pd.Series([10.0, 14.0]), "learned": pd.Series([5.0, 5.0])},
-              "b": {"plain": pd.Series([2.0, 4.0])}}  # fmt: skip
-    sketches, first, second = pictures.ideas_figure(panels).axes
-    assert [line.get_xdata().tolist() for line in first.lines] == [[10, 14], [12, 12], [5, 5], [5, 5]]
-    assert [text.get_text() for text in first.texts] == ["12.0%", "not tested", "not tested", "5.0%"]
-    assert [text.get_text() for text in second.texts] == ["3.0%", *["not tested"] * 3] and len(second.lines) == 2
+    errors = {"plain": pd.Series([10.0, 14.0]), "magnified": pd.Series([11.0, 11.0])}
+    errors |= {"forced": pd.Series([80.0, 88.0]), "learned": pd.Series([5.0, 5.0])}
+    sketches, ax = pictures.ideas_figure({"a": errors}).axes
+    assert [line.get_xdata().tolist() for line in ax.lines[::2]] == [[10, 14], [11, 11], [5, 5]]
+    assert [line.get_xdata().tolist() for line in ax.lines[1::2]] == [[12, 12], [11, 11], [5, 5]]
+    assert [text.get_text() for text in ax.texts] == ["12.0%", "11.0%", "84% →", "5.0%"]
     names = [label.get_text() for label in sketches.get_yticklabels()]
     assert names[0] == "plain kernel" and names[-1] == "learn\ndirections"
     pyplot.close("all")

@@ -73,8 +73,8 @@ def settle(site: Path) -> None:
         sheet.write_text(_inline_fonts(sheet), encoding="utf-8")
     for file in (site / "_static").rglob("*"):
         icons = file.suffix == ".js" and "fontawesome" in file.parts
-        if icons or file.suffix in (".ttf", ".woff", ".woff2", ".map"):  # the style sheets have fonts and icons
-            file.unlink()
+        if icons or file.suffix in (".ttf", ".woff", ".woff2", ".map", ".mo", ".po", ".pot"):
+            file.unlink()  # the style sheets have fonts and icons, and the pages their words
     mathjax = site / "_static" / "mathjax"
     for file in mathjax.rglob("*"):
         if file.is_file() and file.name != MATHJAX and "extensions" not in file.parts:

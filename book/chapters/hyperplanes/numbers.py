@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 
+from book.chapters.hyperplanes import claims
 from book.chapters.hyperplanes.settings import FOUR
 from book.chapters.hyperplanes.tables import on_the_map
 from book.claims.numbers import Number
@@ -91,6 +92,17 @@ def _on_the_map(start: float, column: str) -> Number:
     return Number(f"{what}, Abs2-Neg on the map of chapter 2, {where}", value, "%")
 
 
+def _fresh(scaling: str, start: str) -> Number:
+    def value(tables: Tables) -> float:
+        arms = {arm.factors["input scaling"]: arm.table for arm in claims.by_start(tables)}
+        return float(arms[scaling]["own near", start].mean())
+
+    says = f"{start} start ({claims.STARTS[start]:g})"
+    return Number(
+        f"outputs with the own class within 1 SD, ten fresh networks Abs2-Neg, {scaling} pixels, {says}", value, "%"
+    )
+
+
 def _equal_lengths(scaling: str) -> Number:
     def value(_: Tables) -> float:
         table = derived.table("hyperplanes-cuts")
@@ -155,6 +167,7 @@ NUMBERS = {
     **{f"start-{start:g}-{says}": _on_the_map(start, column)
        for start in (1.0, 10.0)
        for says, column in (("near", "own near"), ("right", "accuracy"))},
+    **{f"fresh-{start}-{scaling}": _fresh(scaling, start) for start in claims.STARTS for scaling in BOTH},
     "abs2-neg-raw": _accuracy("raw"),
     "abs2-neg-raw-training": _accuracy("raw", "train accuracy"),
     "abs2-neg-standardised": _accuracy("standardised"),

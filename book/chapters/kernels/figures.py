@@ -1,6 +1,7 @@
 """The figures that the chapter shows, each with its title, caption and data; they read the records themselves."""
 
 import numpy as np
+import pandas as pd
 
 from book.chapters.kernels import claims, derived, magnified, one_task, pictures
 from book.claims import claim
@@ -13,28 +14,27 @@ TAU = "τ = {:g} σ/√d"  # in titles
 
 def ideas() -> None:
     """Both ideas as sketches, and what they do to the test error, on a toy, on pairs of digits, and on MNIST."""
-    rounds, machines, toy = table("kernel-rounds"), table("kernel-machines"), table("kernel-one-task")
-    toy, pairs = toy[toy["data"] == "10 inputs"], machines[machines["data"] == derived.PAIRED]
-    mnist = rounds[rounds["data"] == MNIST].pivot(index="block", columns="round", values="error")
+    images = pd.concat([table("kernel-one-task"), table("kernel-images")])
+    tasks = {
+        "Toy: two of ten\ndirections decide": "10 inputs",
+        "Pairs of small\ndigits": derived.PAIRED,
+        "MNIST: many\ndirections decide": MNIST,
+    }
     columns = {"plain": "plain", "magnified": "support", "forced": "support, forced", "learned": "learned"}
     panels = {
-        "Toy: two of ten\ndirections decide": {name: toy[column] for name, column in columns.items()},
-        "Pairs of small\ndigits": {
-            "plain": pairs["plain"],
-            "magnified": pairs["support"],
-            "forced": pairs["error 0.5"],
-        },
-        "MNIST: many\ndirections decide": {"plain": mnist[0], "learned": mnist[mnist.columns.max()]},
+        title: {machine: images.loc[images["data"] == data, column] for machine, column in columns.items()}
+        for title, data in tasks.items()
     }
+    toy, pairs, mnist = (len(errors["plain"]) for errors in panels.values())
     show(
         pictures.ideas_figure(panels),
         name="fig-ideas",
         title="Magnifying the boundary brings no clear gain. Learned directions help in a toy and hurt on images.",
         caption="Left, sketch: the same points, drawn wide apart where the kernel tells them well apart. Right: test "
         "errors. Strength chosen: by cross-validation. Strongly: only narrow, strong hills were allowed. Dots: draws "
-        "of the toy, or training sets. Bars: means. On MNIST the kernel is a feature machine's, else Gaussian. "
-        f"({len(toy)} draws of the toy; {len(pairs)} splits of five pairs of scikit-learn's digits; {len(mnist)} "
-        "disjoint sets of 1,000 images)",
+        "of the toy, or training sets. Bars: means. All are support vector machines with a Gaussian kernel. "
+        f"({toy} draws of the toy; {pairs} splits of five pairs of scikit-learn's digits; {mnist} disjoint sets of "
+        "1,000 images)",
         alt="Left, three sketches of a grid of points with a curved boundary: even; wide near the boundary and "
         "crowded far from it; wide across the boundary and flat along it. Right, three panels of errors. On the toy "
         "learned directions err in 5 percent, all others in 13 or more. On pairs of digits magnifying errs a little "
