@@ -732,8 +732,8 @@ def test_both_ideas_are_drawn_beside_the_plain_kernel():
     errors = {"plain": pd.Series([10.0, 14.0]), "magnified": pd.Series([11.0, 11.0])}
     errors |= {"forced": pd.Series([80.0, 88.0]), "learned": pd.Series([5.0, 5.0])}
     sketches, ax = pictures.ideas_figure({"a": errors}).axes
-    assert [line.get_xdata().tolist() for line in ax.lines[::2]] == [[10, 14], [11, 11], [5, 5]]
-    assert [line.get_xdata().tolist() for line in ax.lines[1::2]] == [[12, 12], [11, 11], [5, 5]]
+    assert [list(line.get_xdata()) for line in ax.lines[1::2]] == [[10, 14], [11, 11], [5, 5]]
+    assert [list(line.get_xdata()) for line in ax.lines[::2]] == [[12, 12], [12, 12], [11, 11], [5, 5]]
     assert [text.get_text() for text in ax.texts] == ["12.0%", "11.0%", "84% →", "5.0%"]
     names = [label.get_text() for label in sketches.get_yticklabels()]
     assert names[0] == "plain kernel" and names[-1] == "learn\ndirections"

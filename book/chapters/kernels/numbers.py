@@ -61,15 +61,11 @@ NUMBERS = {
     "widest-pairs": _widest("pairs of digits"),
     "widest-iris": _widest("iris"),
     "widest-wine": _widest("wine"),
-    "plain-pairs": Number(
-        "mean test error of the plain machine, pairs of digits",
-        lambda tables: _chosen("pairs of digits", "plain"),
-        "%",
-    ),
-    "narrowest-pairs": Number(
-        "mean test error with the narrowest hills, tau of 0.5, pairs of digits",
-        lambda tables: _chosen("pairs of digits", "error 0.5"),
-        "%",
+    "forced-mnist": _mean(
+        "kernel-images",
+        "MNIST, 1,000 images",
+        "support, forced",
+        "mean test error, narrow hills at support vectors, MNIST",
     ),
     "toy-before": _error("toy", 0),
     "toy-after": _error("toy", ROUNDS),

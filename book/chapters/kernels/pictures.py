@@ -234,6 +234,7 @@ def ideas_figure(panels: dict[str, dict[str, pd.Series]]):
     axes[0].tick_params(length=0)
     axes[0].spines[:].set_visible(False)
     for ax, (title, errors) in zip(axes[1:], panels.items(), strict=True):
+        ax.axvline(errors["plain"].mean(), color=GREY, linestyle="--", linewidth=0.9)
         for name, (row, _) in IDEAS.items():
             if (mean := errors[name].mean()) <= FAR * errors["plain"].mean():
                 _row_of_errors(ax, row, errors[name], "black")
