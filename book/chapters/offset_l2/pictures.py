@@ -42,7 +42,7 @@ PLACES = {  # of all centres
 }
 FINDINGS = {
     "raw": "raw bytes: it needs\nno centres, only weights",
-    "standardised": "standardised pixels: it\nneeds those of its start",
+    "standardised": "standardised pixels: it\nadapted to its start",
 }
 LEADS = (*((name, f"{name.split('-')[0]}-Bias") for name in L2), ("ReLU-L2", "ReLU-L2-Neg"), ("Abs-L2", "Abs-L2-Neg"))
 TESTS = {  # column of `prototypes.reading` -> its line, percent per unit, and where a prototype is (percent)
