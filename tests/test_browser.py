@@ -24,9 +24,11 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def visits(browser):
+def visits():
     """What every page of the site did and showed, name -> Visit; each page is opened once."""
-    return {name: chromium.visit(browser, name) for name in chromium.pages()}
+    if lacking := chromium.missing():
+        (pytest.fail if chromium.REQUIRED else pytest.skip)(lacking)
+    return chromium.visits()
 
 
 @pytest.fixture
