@@ -99,7 +99,7 @@ def _fresh(scaling: str, start: str) -> Number:
 
     says = f"{start} start ({claims.STARTS[start]:g})"
     return Number(
-        f"outputs with the own class within 1 SD, ten fresh networks Abs2-Neg, {scaling} pixels, {says}", value, "%"
+        f"outputs with the own class within 1 SD, fresh networks Abs2-Neg, {scaling} pixels, {says}", value, "%"
     )
 
 

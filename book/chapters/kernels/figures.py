@@ -29,7 +29,7 @@ def ideas() -> None:
     show(
         pictures.ideas_figure(panels),
         name="fig-ideas",
-        title="Magnifying the boundary brings no gain. Learning directions helps on two tasks and hurts on one.",
+        title="Magnifying brings no clear gain. Learning directions helps on two tasks and hurts on one.",
         caption="Left, sketch: the same points, drawn wide apart where the kernel tells them well apart. Right: test "
         "errors. Strength chosen: by cross-validation. Strongly: only narrow, strong hills were allowed. Dots: draws "
         "of the toy, or training sets. Bars: means. Dashed: the plain kernel's. All are support vector machines with "
