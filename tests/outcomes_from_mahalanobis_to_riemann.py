@@ -31,6 +31,15 @@ def _share(gain) -> dict:
     return after | {("discriminant before", n): 40.0 for n in LINEAR_AND_L2}
 
 
+def _longer(first: str) -> list:
+    """Steps of a length near 1 against others of length 1."""
+
+    def columns(length):
+        return {(first, n): length for n in LINEAR_AND_L2} | {("along", n): 1.0 for n in LINEAR_AND_L2}
+
+    return [(columns(1.3 + WIGGLE), "holds"), (columns(0.7 + WIGGLE), "fails"), (columns(1 + WIGGLE), "unclear")]
+
+
 OUTCOMES = {
     "OWN-2-a": _less("mismatch", "mismatch before"),
     "OWN-2-b": _less("mismatch", "mismatch others"),
@@ -45,6 +54,8 @@ OUTCOMES = {
         (_share(-10 + WIGGLE), "fails"),
         (_share(WIGGLE), "unclear"),
     ],
+    "OWN-2-g": _longer("towards"),
+    "OWN-2-h": _longer("across"),
     "OWN-2-f": [
         (columns, {"holds": "fails", "fails": "holds"}.get(verdict, verdict))  # here more is asked for, above less
         for columns, verdict in _less("mismatch", "rotated")[:3]

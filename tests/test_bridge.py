@@ -75,6 +75,9 @@ def test_references_are_those_of_metrics_that_nobody_trained():
     assert found.loc["turned", "share"] == pytest.approx(57)
     as_much = derived.references(spec, dataset, share=90).set_index("metric")  # as in the pooled one: not turned
     assert as_much.loc["turned", "mismatch"] == pytest.approx(found.loc["pooled", "mismatch"])
+    steps = found[["along", "across", "towards"]]
+    assert steps.loc["Euclid"].tolist() == pytest.approx([1, 1, 1])
+    assert steps.loc["own", "along"] < 0.5 and steps.loc["own", "across"] > 1.5 and found.loc["own", "mismatch"] == 0
     assert 45 < found.loc["Euclid", "share"] < 100 and 50 < found.loc["Euclid", "variance"] < 100
 
 

@@ -17,6 +17,7 @@ from book.measures.classifiers.class_metrics import (
     look,
     metrics,
     slope,
+    step_lengths,
 )
 from book.measures.classifiers.study import Plan, Recipe
 from book.records.store import Store
@@ -50,6 +51,18 @@ def classes(members=60, k=8, count=3, seed=0):
 
 def network(name, inputs=8, hidden=12, classes=3, seed=0):
     return restored(initial_weights(seed, inputs, hidden, classes), name)
+
+
+def test_steps_have_the_length_that_the_metric_gives_them():
+    covariances = torch.diag(torch.tensor([4.0, 1.0, 0.25])).double().expand(2, 3, 3)  # long in the first direction
+    centres = torch.tensor([[0.0, 0.0, 0.0], [0.0, 2.0, 0.0]]).double()  # apart in the second
+    frame = Frame(torch.eye(3).double(), covariances, centres, 1.0)
+    metrics = torch.diag(torch.tensor([1.0, 4.0, 16.0])).double().expand(2, 3, 3)
+    found = step_lengths(metrics, frame)
+    unit = 7**0.5  # the mean of 1, 4 and 16
+    for name, length in (("along", 1), ("across", 4), ("towards", 2)):
+        assert found[name].tolist() == pytest.approx([length / unit] * 2), name
+    assert step_lengths(9 * metrics, frame)["towards"].tolist() == pytest.approx(found["towards"].tolist())
 
 
 # -- two numbers that compare a metric with a precision -----------------------------------------------------------

@@ -1,5 +1,5 @@
-"""The derived tables of the chapter: rulers that nobody trained on MNIST, trained ones turned at random, and three of
-the sinusoid."""
+"""The derived tables of the chapter: rulers that nobody trained on MNIST, trained ones, as they are and turned at
+random, and three of the sinusoid."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -10,7 +10,13 @@ from torch import Tensor
 
 from book.chapters.from_mahalanobis_to_riemann import toys
 from book.chapters.from_mahalanobis_to_riemann.study import ROTATED, STUDIES
-from book.measures.classifiers.class_metrics import discriminant_share, frame_of, hidden_metrics, turned
+from book.measures.classifiers.class_metrics import (
+    discriminant_share,
+    frame_of,
+    hidden_metrics,
+    step_lengths,
+    turned,
+)
 from book.measures.tables import Tables
 from book.records.store import Store
 from book.records.sweep import ensure, live_folder
@@ -29,8 +35,9 @@ def references(spec: MetricSpec, dataset: Dataset, share: float) -> pd.DataFrame
     """Scores on the images of a run, in the directions of `measures.classifiers.class_metrics.look`.
 
     A row for each metric, "Euclid", the "pooled" precision, the same "turned" until its share is `share`, in percent,
-    and "another" class's precision: "mismatch", the mean over the classes of the mismatch in nats; "share" of the
-    metric in the directions in which centres differ, and "variance" of the images in the directions, both in percent.
+    and "another" class's precision and the class's "own": "mismatch", the mean over the classes of the mismatch in
+    nats; "share" of the metric in the directions in which centres differ, and "variance" of the images in the
+    directions, both in percent; and the means over the classes of `step_lengths`.
     """
     frame = frame_of(spec, dataset)
     covariances = frame.covariances
@@ -40,13 +47,22 @@ def references(spec: MetricSpec, dataset: Dataset, share: float) -> pd.DataFrame
         "turned": turned(frame, share / 100),
     }
     rows = [
-        [name, float(mismatch(metric, covariances).mean()), 100 * float(discriminant_share(metric, frame))]
+        {"metric": name, "mismatch": float(mismatch(metric, covariances).mean())}
+        | {"share": 100 * float(discriminant_share(metric, frame))}
+        | means(step_lengths(metric.expand_as(covariances), frame))
         for name, metric in one_for_all.items()
     ]
-    every = mismatch(torch.linalg.inv(covariances)[:, None], covariances[None])  # of each class with each
+    own = torch.linalg.inv(covariances)
+    every = mismatch(own[:, None], covariances[None])  # of each class with each
     others = ~torch.eye(len(every), dtype=torch.bool)
-    rows.append(["another", float(every[others].mean()), torch.nan])
-    return pd.DataFrame(rows, columns=["metric", "mismatch", "share"]).assign(variance=100 * frame.share)
+    rows.append({"metric": "another", "mismatch": float(every[others].mean())})
+    rows.append({"metric": "own", "mismatch": 0.0} | means(step_lengths(own, frame)))
+    return pd.DataFrame(rows).assign(variance=100 * frame.share)
+
+
+def means(by_class: dict[str, Tensor]) -> dict[str, float]:
+    """The mean over the classes of each measure, (C,)."""
+    return {name: float(values.mean()) for name, values in by_class.items()}
 
 
 def mnist_references(store: Store) -> tuple[pd.DataFrame, Iterable[str]]:
@@ -58,13 +74,13 @@ def mnist_references(store: Store) -> tuple[pd.DataFrame, Iterable[str]]:
 
 
 def rotated() -> tuple[pd.DataFrame, Iterable[str]]:
-    """The metrics of the study's networks, of all its seeds, against the same metrics at random angles.
+    """The metrics of the study's networks, of all its seeds, as they are and at random angles.
 
     They are trained again, in half an hour or more, because their records have no weights.
 
     A row for each network, before and after training, with means over the classes: "mismatch" with the precision of
     the class, "rotated", the same of the metric turned by ANGLES random rotations of the principal directions, and
-    "spread", the SD of the logarithms of its own eigenvalues, its unevenness. All in nats.
+    "spread", the SD of the logarithms of its own eigenvalues, its unevenness, all in nats; and `step_lengths`.
     """
     mnist, rows = load("mnist"), []
     runs = ensure(AGAIN, mnist, Store(live_folder(weights=True)), device="cpu", verbose=False)
@@ -81,8 +97,8 @@ def rotated() -> tuple[pd.DataFrame, Iterable[str]]:
                 "rotated": at_random(metrics, frame.covariances),
             }
             found["spread"] = torch.linalg.eigvalsh(metrics).log().std(-1, correction=0)
-            means = {name: float(values.mean()) for name, values in found.items()}
-            rows.append({"network": spec.architecture, "seed": spec.seed, "when": when} | means)
+            found |= step_lengths(metrics, frame)
+            rows.append({"network": spec.architecture, "seed": spec.seed, "when": when} | means(found))
     return pd.DataFrame(rows), [run.key for run in runs]
 
 

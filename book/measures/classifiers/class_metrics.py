@@ -50,6 +50,24 @@ def slope(metrics: Tensor, covariances: Tensor) -> Tensor:
     return (x * y).sum(-1) / (x * x).sum(-1)
 
 
+def step_lengths(metrics: Tensor, frame: Frame) -> dict[str, Tensor]:
+    """How long the metric of each class, (C, k, k), calls steps that have one length in the inputs: (C,) each.
+
+    "along" the class, in the direction in which it is longest, "across", where it is thinnest, and "towards" the
+    centres of the other classes, the root mean square over these. The unit is that over all directions.
+    """
+    _, axes = torch.linalg.eigh(frame.covariances)
+    apart = frame.centres[None] - frame.centres[:, None]  # (C, C, k)
+    towards = apart / apart.norm(dim=-1, keepdim=True)
+    usual = metrics.diagonal(dim1=-2, dim2=-1).mean(-1)
+    squares = {
+        "along": torch.einsum("ci,cij,cj->c", axes[..., -1], metrics, axes[..., -1]),
+        "across": torch.einsum("ci,cij,cj->c", axes[..., 0], metrics, axes[..., 0]),
+        "towards": torch.einsum("cdi,cij,cdj->cd", towards, metrics, towards).nanmean(-1),  # NaN towards itself
+    }
+    return {name: (square / usual).sqrt() for name, square in squares.items()}
+
+
 def discriminant_share(metric: Tensor, frame: Frame) -> Tensor:
     """Share of a metric, (k, k), in the directions in which class centres differ, a scalar from 0 to 1.
 
