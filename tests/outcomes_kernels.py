@@ -89,6 +89,11 @@ OUTCOMES = {
         ({"cropped": 4 + 0.1 * WIGGLE, "first": 5.0}, "fails"),
         ({"cropped": 5 + WIGGLE, "first": 5.0}, "unclear"),
     ],
+    "KER-6-d": [
+        ({"cropped": 5.1 + 0.1 * WIGGLE, "first": 5.0}, "holds"),
+        ({"cropped": 6 + 0.1 * WIGGLE, "first": 5.0}, "fails"),
+        ({"cropped": 5.5 + WIGGLE, "first": 5.0}, "unclear"),
+    ],
     "KER-7-a": [
         ({"support": 13 + WIGGLE, "learned": 6.0}, "holds"),
         ({"support": 9 + WIGGLE, "learned": 6.0}, "fails"),

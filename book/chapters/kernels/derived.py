@@ -156,17 +156,26 @@ def _mnist(first: int = 0, first_test: int = 0, sizes: tuple[int, ...] = MNIST_S
 
 def directions() -> tuple[pd.DataFrame, list[str]]:
     """Feature machines where more and more of the toy's directions decide, and on fresh images, whole and cropped."""
-    return _of_blocks(_by_directions(LATER, LATER_IMAGES), lambda block, *data: [features.cropped(*data)])
+    rows, used = _of_blocks(_by_directions(LATER, LATER_IMAGES), lambda block, *data: [features.cropped(*data)])
+    return _over_pairs(rows), used
+
+
+def _over_pairs(rows: pd.DataFrame) -> pd.DataFrame:
+    """The means over the pairs of digits of each block; other blocks have one row."""
+    return rows.groupby(["data", "block"], sort=False).mean().reset_index()
 
 
 def _by_directions(first: int, first_image: int) -> Iterator[tuple]:
-    """As `_blocks`, without a plane: the toy with each number of directions, small digits and MNIST."""
+    """As `_blocks`, without a plane: the toy with each number of directions, digits, pairs of them, and MNIST."""
     for draw in range(first, first + DRAWS):
         for number in DIRECTIONS:
             x, labels, _, train = features.toy(draw, directions=number)
             yield f"toy, {number}", draw, x[train], features.one_hot(labels[train]), x[~train], labels[~train]
     images = (block[:6] for block in _blocks(first, 0) if block[0] == "digits")
-    yield from chain(images, _mnist(first_image, MNIST_TEST))
+    yield from images
+    for block, x, labels, train in _pairs(first):
+        yield PAIRED, block, x[train], features.one_hot(labels[train]), x[~train], labels[~train]
+    yield from _mnist(first_image, MNIST_TEST)
 
 
 def on_one_task() -> tuple[pd.DataFrame, list[str]]:
@@ -183,19 +192,24 @@ def on_images() -> tuple[pd.DataFrame, list[str]]:
     """The same machines on pairs of digits (the mean over the pairs) and on MNIST."""
     rows = [{"data": name, "block": block} | one_task.compared(x, labels, None, train, seed=block)
             for name, block, x, labels, train in _images()]  # fmt: skip
-    return pd.DataFrame(rows).groupby(["data", "block"], sort=False).mean().reset_index(), []
+    return _over_pairs(pd.DataFrame(rows)), []
 
 
 def _images(split: int = IMAGES_FIRST, image: int = IMAGES_FROM) -> Iterator[tuple]:
     """Data set, block, inputs, labels, and which are for training. split: seed. image: MNIST's first."""
-    for pair in PAIRS:
-        x, labels = of_pair(*data("digits"), pair)
-        for _, block, train, _ in magnified.splits(labels, 1, BLOCKS[PAIRED], small=True, first=split):
-            chosen = np.isin(np.arange(len(x)), train)
-            yield PAIRED, block, magnified.standardised(x, train, together=True), labels, chosen
+    for block, *pair in _pairs(split):
+        yield PAIRED, block, *pair
     for name, block, known, targets, test, wanted in _mnist(image, sizes=(IMAGES_SIZE,)):
         labels = np.r_[targets.argmax(1), wanted]
         yield name, block, np.r_[known, test], labels, np.arange(len(labels)) < len(known)
+
+
+def _pairs(split: int) -> Iterator[tuple]:
+    """Block, inputs, labels, and which are for training, of each pair of digits. split: seed."""
+    for pair in PAIRS:
+        x, labels = of_pair(*data("digits"), pair)
+        for _, block, train, _ in magnified.splits(labels, 1, BLOCKS[PAIRED], small=True, first=split):
+            yield block, magnified.standardised(x, train, together=True), labels, np.isin(np.arange(len(x)), train)
 
 
 def settings() -> tuple[pd.DataFrame, list[str]]:
