@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from functools import cache, partial
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -158,34 +157,20 @@ SINUSOID = task("sinusoid")
 rulers = cache(partial(toys.rulers, SINUSOID))
 
 
-def test_the_hypothesis_is_most_sensitive_across_a_class_and_abs_has_one_direction_for_all():
-    data = toys.toy(toys.TWO)
-    networks = [toys.network(data, f"{name}, linear head", steps=20) for name in ("Abs", "tanh")]
-    fits = {"before": np.array([1.2, 1.4]), "after": np.array([1.5, 1.7])}
-    toy, images = pictures.directions_figure({"toy": (data, networks)}, "images", fits, circle=1.1).axes
-    lines = np.array([np.diff(line.get_xydata(), axis=0)[0] for line in toy.lines]).reshape(2, 3, 2)  # by class
-    for line, g in zip(lines[:, 2], data.gaussians, strict=True):
-        assert abs(line @ torch.linalg.eigh(g.covariance)[1][:, 1].numpy()) < 1e-9
-    assert [line.get_linestyle() for line in toy.lines] == ["-", "-", "--"] * 2
-    assert np.allclose(*lines[:, 0]) and not np.allclose(*lines[:, 1], atol=0.01)
-    assert np.allclose(np.linalg.norm(lines, axis=2), 2 * pictures.HALF)
-    means = [text.get_text() for text in images.texts if text.get_weight() == "bold"]
-    assert means == ["1.30", "1.60"] and images.get_title(loc="left") == "images" and images.get_xlim()[0] == 0
-    assert [list(line.get_xdata()) for line in images.lines if line.get_linestyle() == "--"] == [[1.1, 1.1]]
-    assert pictures.most_sensitive(torch.diag(torch.tensor([1.0, 9.0]))).abs().tolist() == pytest.approx([0, 1])
-
-
-def test_training_leads_away_from_the_rulers_of_classes_that_lie_end_to_end():
-    """And most metrics are then larger along their class than across it, as the picture shows."""
-    data, along = toys.toy(toys.TWO), {0: 0, 400: 0}
-    for seed in range(12):  # those of the picture
-        network = {steps: toys.network(data, "ReLU, linear head", seed, steps) for steps in along}
-        assert sum(toys.misfits(data, network[400])) > sum(toys.misfits(data, network[0]))
-        for steps, c in product(along, range(2)):
-            across, length = torch.linalg.eigh(data.gaussians[c].covariance)[1].mT
-            g = pullback_metric(network[steps][:2], data.x[data.labels == c]).mean(0)
-            along[steps] += bool(length @ g @ length > across @ g @ across)
-    assert 8 <= along[0] <= 16 and along[400] >= 18  # of 24
+def test_steps_lie_where_the_tables_say():
+    kinds = {"network": ["ReLU-Bias", "Abs-Bias", "ReLU-Bias"]}
+    before, after = (
+        pd.DataFrame(kinds | {name: [size, size, size + 0.1] for name in pictures.STEPS}) for size in (1.0, 1.3)
+    )
+    own = {"along": 0.2, "across": 1.9, "towards": 0.9}
+    sketch, ax = pictures.steps_figure(before, after, own).axes
+    bars = [line.get_xdata()[0] for line in ax.lines if line.get_linewidth() == 3]
+    assert bars == list(own.values()) and len(sketch.patches) == 2  # the classes
+    dots = [line for line in ax.lines if line.get_marker() == "."]
+    filled = [d for d in dots if d.get_markerfacecolor() == d.get_color()]
+    assert sorted(x for d in filled for x in d.get_xdata()) == pytest.approx([1.3] * 6 + [1.4] * 3)
+    assert sorted(x for d in set(dots) - set(filled) for x in d.get_xdata()) == pytest.approx([1.0] * 6 + [1.1] * 3)
+    assert {d.get_color() for d in dots} == {pictures.figures.HUES[h] for h in ("relu", "abs")}
 
 
 def test_of_three_classes_some_are_nearer_after_training_and_none_is_fitted():
@@ -241,18 +226,3 @@ def test_each_metric_has_a_panel_with_its_circles_and_boundary():
     for ax, flat in zip(panels, (True, True, False, False), strict=True):
         sizes = {(round(p.width, 9), round(p.height, 9)) for p in ax.patches}
         assert len(ax.patches) == 49 and (len(sizes) == 1) == flat
-
-
-def test_layers_are_most_sensitive_along_classes_end_to_end_and_across_classes_side_by_side():
-    """What the titles of the chapter's first picture say, for a third of its networks."""
-    across = {}
-    for classes in (toys.TWO, toys.BESIDE):
-        data, shares = toys.toy(classes), []
-        for seed in range(4):
-            network = toys.network(data, "ReLU, linear head", seed)
-            for c, g in enumerate(data.gaussians):
-                metric = pullback_metric(network[:2], data.x[data.labels == c]).mean(0)
-                v, long = (torch.linalg.eigh(m)[1][:, -1] for m in (metric, g.covariance))
-                shares.append(float(v @ long) ** 2 < 0.5)
-        across[classes] = shares
-    assert sum(across[toys.TWO]) < 4 and all(across[toys.BESIDE])  # of 8 layers and classes

@@ -118,7 +118,7 @@ def test_the_bridge_runs_with_small_parameters(tmp_path):
     shown = figures_of(notebook)
     judged = {"fig-mismatch", "fig-share"}
     live = {"fig-mismatch-here", "fig-share-here"}
-    assert shown.keys() == judged | live | {"fig-rulers", "fig-shapes"}
+    assert shown.keys() == judged | live | {"fig-rulers", "fig-steps"}
     for name in live:
         for fact in ("digits", "600 training images", "5 steps", "n = 2"):
             assert fact in shown[name]["caption"], (name, fact)

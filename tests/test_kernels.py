@@ -407,7 +407,7 @@ def test_rows_of_a_unit_are_averaged_and_missing_contrasts_left_out():
 
 def test_without_a_table_nothing_is_judged(tmp_path):
     rows = [row for row in chapters.ledger(Store(tmp_path), "11_kernels") if row["arms"][0]["name"] != "formulas"]
-    assert {row["verdict"] for row in rows} == {"untested"} and len(rows) == 26
+    assert {row["verdict"] for row in rows} == {"untested"} and len(rows) == 27
 
 
 def test_arms_read_their_rows():
@@ -516,7 +516,8 @@ def test_the_table_of_directions_has_a_row_for_each_draw_and_block(monkeypatch):
     monkeypatch.setattr(derived, "_mnist", lambda *_: iter(()))
     monkeypatch.setattr(features, "cropped", lambda *data: {"inputs": data[0].shape[1], "draw": data[0][0, 0]})
     table, _ = derived.directions()
-    assert table["data"].value_counts().to_dict() == {"toy, 2": 2, "toy, 10": 2, "digits": derived.BLOCKS["digits"]}
+    blocks = {name: derived.BLOCKS[name] for name in ("digits", derived.PAIRED)}
+    assert table["data"].value_counts().to_dict() == {"toy, 2": 2, "toy, 10": 2} | blocks
     assert set(table.loc[table["data"] == "toy, 2", "block"]) == {derived.LATER, derived.LATER + 1}
 
 

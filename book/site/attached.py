@@ -8,6 +8,7 @@ and papermill goes with its kernel. Otherwise both would train on for hours.
 
 import os
 import threading
+from functools import partial
 
 
 def _watch() -> None:
@@ -22,6 +23,8 @@ def _watch() -> None:
 
 if __name__ == "__main__":
     threading.Thread(target=_watch, daemon=True).start()
-    from papermill.cli import papermill
+    from papermill import cli
 
-    papermill(prog_name="papermill")
+    # a kernel whose cells are done has nothing left to say, and takes seconds to say it
+    cli.execute_notebook = partial(cli.execute_notebook, shutdown_kernel="immediate")
+    cli.papermill(prog_name="papermill")

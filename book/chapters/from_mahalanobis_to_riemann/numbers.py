@@ -50,6 +50,18 @@ def _rotated(column: str, says: str, when: str) -> Number:
     )
 
 
+def _step(name: str, says: str) -> Number:
+    return Number(
+        f"how much a step {says} counts after training, mean over the MNIST networks that were trained again",
+        lambda _: float(derived.rows(ROTATED, when="after")[name].mean()),
+        "average steps",
+    )
+
+
+def _own_step(name: str, says: str) -> Number:
+    return _derived(f"how much a step {says} counts in the metric of the class", "average steps", name, metric="own")
+
+
 def _over_random() -> pd.Series:
     """By kind of network, the mismatch after training minus that of the same metrics at random angles, in nats."""
     found = derived.rows(ROTATED, when="after").groupby("network")[["mismatch", "rotated"]].mean()
@@ -85,6 +97,15 @@ NUMBERS = {
         "spread", "SD of the log-eigenvalues of a layer's metric before training", "before"
     ),
     "unevenness-after": _rotated("spread", "SD of the log-eigenvalues of a layer's metric after training", "after"),
+    "step-along": _step("along", "along the class"),
+    "step-across": _step("across", "across the class"),
+    "step-towards": _step("towards", "towards another class"),
+    "steps-towards-longer": Number(
+        "of the MNIST networks that were trained again, number in which it counts more than an average step",
+        lambda _: int((derived.rows(ROTATED, when="after")["towards"] > 1).sum()),
+    ),
+    "own-along": _own_step("along", "along the class"),
+    "own-across": _own_step("across", "across the class"),
     "share-rises": _rises("discriminant", "the share of the metric in the directions in which class centres differ"),
     "share-before": _mean("discriminant before", "that share before training", "%"),
     "share-after": _mean("discriminant", "that share after training", "%"),

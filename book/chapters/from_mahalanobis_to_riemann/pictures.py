@@ -1,10 +1,12 @@
 """The figures of the chapter."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
+from matplotlib.patches import Ellipse
 from torch import nn
 
 from book.chapters.from_mahalanobis_to_riemann.toys import Ruler, Toy, log_volume
@@ -15,9 +17,7 @@ from support.networks.architectures import architecture
 from support.networks.gaussians import Gaussian
 
 BOUNDARY, CLASS = "#009E73", "#cccccc"  # neither is the colour of an activation
-EXPECTED: dict[str, Any] = {"color": "black", "linestyle": (0, (2.2, 1.1)), "linewidth": 3}
-MEASURED: dict[str, Any] = {"color": figures.HUES["relu"], "linewidth": 1.3, "alpha": 0.75}
-HALF = 1.3  # length of these lines
+STEPS = {"along": "A  along\nthe class", "across": "B  across\nthe class", "towards": "C  towards\nanother class"}
 
 
 def geodesics_figure(panels: dict[str, tuple]):
@@ -51,65 +51,46 @@ def geodesics_figure(panels: dict[str, tuple]):
     return fig
 
 
-def directions_figure(
-    toys: dict[str, tuple[Toy, list[nn.Sequential]]], title: str, fits: dict[str, np.ndarray], circle: float
-):
-    """Two classes and the directions in which layers are most sensitive to them; below, mismatches on images.
+def steps_figure(before: pd.DataFrame, after: pd.DataFrame, own: Mapping[str, float]):
+    """Left, a sketch of three equal steps from the middle of a class. Right, how much they count in layers.
 
-    toys: title -> data, and networks of ReLUs. The ellipses are the classes; over them lies a line for each hidden
-    layer and, dashed, that of a layer with the ruler of the class. The metrics are means over a class. title: of the
-    panel below. fits: name -> mismatches, (n,). circle: that of a metric that is the same in all directions.
+    before, after: a row for each network, with "network", its kind, and a column for each of STEPS. own: the same for
+    the metric of the class. The unit of all is the mean over all directions.
     """
-    reach = [max(abs(float(g.mean[0])) for g in data.gaussians) + 1.75 for data, _ in toys.values()]
-    fig, axes = figures.subplots(2, len(toys), height=4.0, squeeze=False, width_ratios=reach, height_ratios=(2, 1.15))
-    for ax in axes[1, 1:]:
-        ax.remove()
-    axes[1][0].set_subplotspec(axes[0][0].get_gridspec()[1, :])
-    _mismatches(axes[1][0], fits, circle)
-    axes[1][0].set_title(title)
-    for ax, half, (name, (data, networks)) in zip(axes[0], reach, toys.items(), strict=True):
-        for c, g in enumerate(data.gaussians):
-            _circles(ax, g.mean[None], g.precision[None], _longer(g, g.precision), color=CLASS, linewidth=0)
-            members = data.x[data.labels == c]
-            layers = [pullback_metric(network[:2], members).mean(0) for network in networks]
-            for look, metric in [*((MEASURED, layer) for layer in layers), (EXPECTED, g.precision)]:
-                along = HALF * most_sensitive(metric)
-                ax.plot(*torch.stack([g.mean - along, g.mean + along]).T, **look)
-        ax.set(title=name, xticks=[], yticks=[], xlim=(-half, half), ylim=(-0.9, 2.9))
-        ax.set_aspect("equal", anchor="N")  # below its title
-        ax.grid(visible=False)
-        ax.spines[:].set_visible(False)
-    for words, place, look in (
-        ("expected", (-2.5, 2.3), {"color": "black", "ha": "right"}),
-        (f"measured in\n{len(networks)} networks", (-3.7, -0.35), {"color": MEASURED["color"], "va": "top"}),
-        ("the classes", (0, 0.55), {"color": "#666666", "ha": "center"}),
-    ):
-        axes[0][0].text(*place, words, fontsize=9, **look)
+    fig, (sketch, ax) = figures.subplots(1, 2, height=2.9, width_ratios=(1, 1.7))
+    _three_steps(sketch)
+    of_hidden = after["network"].map(lambda kind: figures.HUES[architecture(kind).hidden])
+    for row, name in enumerate(STEPS):
+        for runs, height, filled in ((before, row - 0.17, False), (after, row + 0.17, True)):
+            for hue, values in runs[name].groupby(of_hidden.to_numpy()):
+                spread = height + 0.22 * figures.jitter(len(values))
+                ax.plot(values, spread, ".", color=hue, mfc=hue if filled else "white", alpha=0.6)
+        ax.plot([own[name]] * 2, [row - 0.38, row + 0.38], color="black", linewidth=3)
+    figures.name_rows(ax, list(STEPS.values()))
+    for label in ax.get_yticklabels():
+        label.set_ha("left")
+    ax.tick_params(axis="y", length=0, pad=68)
+    ax.axvline(1, color=GREY, linewidth=1, linestyle="--", zorder=0)
+    ax.set(xlim=(0, 2), xlabel="how much the step counts (1: an average step)")
+    ax.text(own["along"] + 0.05, 0, "metric of\nthe class", va="center", fontsize=9)
+    for height, words in ((0.83, "layers before training"), (1.17, "after training")):
+        ax.text(0.91, height, words, ha="right", va="center", fontsize=9)
     return fig
 
 
-def _mismatches(ax, fits: dict[str, np.ndarray], circle: float) -> None:
-    """Dots in a row for each of the named sets, over a bar at their mean; dashed, the mismatch of a circle."""
-    ax.axvline(circle, color="black", linestyle="--", linewidth=1)
-    ax.text(circle - 0.02, 0.5, "no direction\npreferred", ha="right", va="center", fontsize=9)
-    for y, (name, values) in enumerate(fits.items()):
-        ax.plot(np.sort(values), y - 0.25 + 0.5 * figures.jitter(len(values)), ".", color=GREY, alpha=0.45)
-        mean = float(np.mean(values))
-        ax.plot([mean, mean], [y - 0.38, y + 0.38], color="black", linewidth=2.5)
-        ax.text(np.max(values) + 0.03, y, f"{mean:.2f}", va="center", fontsize=9, weight="bold")
-        ax.text(0.02, y, name, va="center", fontsize=9)
-    figures.name_rows(ax, [""] * len(fits))
-    ax.tick_params(axis="y", length=0)
-    ax.set_xlim(0, 1.12 * max(map(np.max, fits.values())))
-    ticks = np.arange(0, ax.get_xlim()[1], 0.5)
-    ax.set_xticks(ticks, ["0: perfect", *(f"{tick:.1f}" for tick in ticks[1:])])
-    ax.get_xticklabels()[0].set_ha("left")
-    ax.set_xlabel("how badly the metric fits its class (mismatch, nats)")
-
-
-def most_sensitive(metric: torch.Tensor) -> torch.Tensor:
-    """The direction in which a metric in the plane is largest, (2,), of length 1."""
-    return torch.linalg.eigh(metric)[1][:, 1]
+def _three_steps(ax) -> None:
+    """A class, another, and arrows of one length along the class, across it, and towards the other."""
+    other, look = (3.1, 0.9), {"arrowstyle": "-|>", "linewidth": 1.8, "shrinkA": 0, "shrinkB": 0}
+    for centre, angle, words in (((0.0, 0.0), 60, "the class"), (other, 110, "another")):
+        ax.add_patch(Ellipse(centre, 3.8, 1.5, angle=angle, color=CLASS, linewidth=0))
+        ax.text(centre[0], -2.15, words, color="#666666", ha="center", fontsize=9)
+    for letter, turn in zip("ABC", np.deg2rad([60, 150, 16]), strict=True):
+        end = 1.25 * np.array([np.cos(turn), np.sin(turn)])
+        ax.annotate("", end, (0, 0), arrowprops=look)
+        ax.text(*1.22 * end, letter, weight="bold", ha="center", va="center", bbox=figures.PLATE)
+    ax.set(xlim=(-1.9, 4.3), ylim=(-2.3, 3.0), xticks=[], yticks=[], aspect="equal")
+    ax.grid(visible=False)
+    ax.spines[:].set_visible(False)
 
 
 def toy_figure(data: Toy, networks: dict[str, nn.Sequential]):
@@ -149,8 +130,6 @@ def _side(half: float, points: int) -> torch.Tensor:
 
 def _circles(ax, grid: torch.Tensor, metric: torch.Tensor, size: float, **look):
     """The unit circles of a metric, (N, 2, 2), at points (N, 2), each scaled to a longer radius of this size."""
-    from matplotlib.patches import Ellipse
-
     values, vectors = torch.linalg.eigh(metric)
     radii = values.clamp_min(1e-12).rsqrt()
     radii = size * radii / radii[:, :1]  # eigenvalues ascend, so the first radius is the longer

@@ -25,8 +25,6 @@ HIDDEN, STEPS = 32, 1000  # units of all networks; full-batch steps of Adam on t
 PAIRS, POINTS = 48, 25  # pairs of test points, points on a segment
 UNTRAINED = "the same layer, untrained"
 THREE = (((-2.0, 0.0), 90), ((2.0, 0.5), 30), ((0.0, 3.0), -20))  # centres of classes, and where their length points
-TWO = (((-2.0, 1.0), 20), ((2.0, 1.0), -20))  # end to end: each points nearly to the other
-BESIDE = (((-1.5, 1.0), 75), ((1.5, 1.0), 105))  # the same shapes, side by side
 
 
 def maps(data: DistanceData, arm: DistanceArm) -> dict[str, nn.Module]:

@@ -113,16 +113,19 @@ def directions() -> None:
     show(
         pictures.directions_figure(rows),
         name="fig-directions",
-        title="The more directions decide, the less learning helps. On images, those that it drops matter.",
+        title="The more directions decide, the less learning helps. On ten digits those that it drops matter.",
         caption="Left: of the toy's ten directions two to ten decide, each as much as the others. Thin: draws. "
         "Thick: means. Right: mean errors of three kernel machines: with all directions alike, with M, and with only "
         "the leading directions of M that hold nine tenths of its trace (on average "
-        f"{kept['digits']:.1f} of the small digits, {kept['MNIST, 300 images']:.1f} and {kept[MNIST]:.1f} of MNIST). "
+        f"{kept['digits']:.1f} of the small digits, {kept[derived.PAIRED]:.1f} of their pairs, "
+        f"{kept['MNIST, 300 images']:.1f} and {kept[MNIST]:.1f} of MNIST). "
         "MNIST is tested on the second half of its test images, which is easier than the first (the first picture). "
-        f"({derived.DRAWS} draws; {derived.BLOCKS['digits']} sets of small digits, {derived.MNIST_BLOCKS} of MNIST)",
+        f"({derived.DRAWS} draws; {derived.BLOCKS['digits']} sets of small digits, "
+        f"{derived.BLOCKS[derived.PAIRED]} of pairs, {derived.MNIST_BLOCKS} of MNIST)",
         alt="Left, errors of the plain kernel fall slowly from two to ten directions, while those after learning "
-        "climb steeply, cross them at six and end far above. Right, in three tasks the error rises from all "
-        "directions to the learned weights, and again to the few favoured directions.",
+        "climb steeply, cross them at six and end far above. Right, on ten digits the error rises from all "
+        "directions to the learned weights, and again to the few favoured directions; on pairs of digits it hardly "
+        "changes.",
     )
 
 

@@ -91,6 +91,19 @@ NUMBERS = {
         "directions that hold nine tenths of the trace of M, MNIST",
         "",
     ),
+    "pairs-kept": _mean(
+        "kernel-directions",
+        "pairs of digits",
+        "kept",
+        "directions that hold nine tenths of the trace of M, pairs of scikit-learn's digits",
+        "",
+    ),
+    "pairs-first": _mean(
+        "kernel-directions", "pairs of digits", "first", "mean test error of the plain machine, the same pairs"
+    ),
+    "pairs-last": _mean(
+        "kernel-directions", "pairs of digits", "last", "mean test error after learning M, the same pairs"
+    ),
     "one-magnified": _mean(
         "kernel-one-task", "10 inputs", "support", "mean test error, magnified at support vectors, toy of ten inputs"
     ),
