@@ -13,6 +13,7 @@ import pytest
 import torch
 from scipy import stats
 
+from book import chapters
 from book.claims import cards, ledger, numbers, verdicts
 from book.claims import judge as judging
 from book.claims.findings import ESTIMATES, Finding, finding
@@ -436,24 +437,39 @@ def test_rows_are_kept_until_a_record_or_the_package_changes(tmp_path, monkeypat
 
 def test_numbers_are_kept_until_any_code_changes(tmp_path, monkeypatch):
     """They may come from what only shows the rows, for which no rule is judged again."""
-    package, made = tmp_path / "book", []
+    package = tmp_path / "book"
     picture = package / "chapters" / "kernels" / "pictures.py"
     picture.parent.mkdir(parents=True)
     picture.write_text("x = 1")
     monkeypatch.setattr(paths, "COMMITTED", tmp_path / "records")
     monkeypatch.setattr(kept, "PACKAGES", (package,))
     monkeypatch.setattr(kept, "FOLDER", tmp_path / "ledger")
-    rows = kept._path()
-
-    def measure():
-        made.append(1)
-        return {"11_kernels": {"toy-before": [21.0, None, None, len(made)]}}
-
-    assert kept.numbers() == {} and not made  # nobody waits for all numbers who asks for one
-    assert kept.numbers(measure) == kept.numbers() == {"11_kernels": {"toy-before": [21.0, None, None, 1]}}
+    rows, measured = kept._path(), {"11_kernels": {"toy-before": [21.0, None, None, 1]}}
+    assert kept.numbers() == {}
+    kept.keep(measured)
+    assert kept.numbers() == measured and not kept.known()
     picture.write_text("x = 22")
     assert kept.numbers() == {} and kept._path() == rows
-    assert kept.numbers(measure) == kept.numbers(measure) and len(made) == 2
+    kept.keep(measured, [{"id": 1}])
+    assert kept.numbers() == measured and kept.rows() == [{"id": 1}]
+
+
+def test_numbers_are_measured_once_and_with_them_the_claims_are_judged(tmp_path, monkeypatch):
+    """Both need the same tables. Where the claims are judged already, they are not judged again."""
+    monkeypatch.setattr(kept, "FOLDER", tmp_path / "ledger")
+    monkeypatch.setattr(chapters, "_side_by_side", lambda function, names: [function(name) for name in names])
+    monkeypatch.setattr(chapters, "rooms", lambda: {"a": None, "b": None})
+    monkeypatch.setattr(chapters, "_numbers_of", lambda name: (name, {name: [1.0, None, None, 1]}))
+    monkeypatch.setattr(chapters, "tables", lambda: None)
+    monkeypatch.setattr(chapters, "_judged", lambda name, _: [{"id": name}])
+    wanted = {name: {name: [1.0, None, None, 1]} for name in ("a", "b")}
+    for _ in range(2):  # the second time nothing is asked of anybody
+        chapters.keep_numbers()
+        assert kept.numbers() == wanted and kept.rows() == [{"id": "a"}, {"id": "b"}]
+        monkeypatch.setattr(chapters, "_judged", lambda *_: pytest.fail("it was judged again"))
+    kept._numbers_path().unlink()
+    chapters.keep_numbers()
+    assert kept.numbers() == wanted
 
 
 def test_a_number_that_is_kept_is_not_measured_again():

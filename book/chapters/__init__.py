@@ -164,12 +164,25 @@ def _judged(notebook: str, frames, ids: Collection[str] | None = None) -> list[d
 
 
 def keep_numbers() -> None:
-    """Measures the numbers of all texts, if none are kept, so that whoever asks for one later need not."""
-    kept.numbers(lambda: dict(_side_by_side(_numbers_of, rooms())))
+    """Measures the numbers of all texts, if none are kept, so that whoever asks for one later need not.
+
+    Where the ledger is not kept, either, the claims are judged on the way, because they need the same tables.
+    """
+    if kept.numbers():
+        return
+    if kept.known():
+        kept.keep(dict(_side_by_side(_numbers_of, rooms())))
+    else:
+        found = _side_by_side(_numbers_and_rows_of, rooms())
+        kept.keep(dict(numbers for numbers, _ in found), [row for _, rows in found for row in rows])
 
 
 def _numbers_of(notebook: str) -> tuple[str, dict[str, list]]:
     return notebook, {name: linked.measured(number, tables()) for name, number in numbers(notebook).items()}
+
+
+def _numbers_and_rows_of(notebook: str) -> tuple[tuple[str, dict[str, list]], list[dict]]:
+    return _numbers_of(notebook), _judged(notebook, tables())
 
 
 @cache  # a book has hundreds of numbers

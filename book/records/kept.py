@@ -51,17 +51,23 @@ def rows() -> list[dict]:
     return found
 
 
-def numbers(measure: Callable[[], dict] | None = None) -> dict[str, dict[str, list]]:
+def numbers() -> dict[str, dict[str, list]]:
     """notebook -> name -> value, low, high and n of the numbers of the text; {} where they are not kept.
 
-    measure: then finds them now. They belong to all code, because they may come from what shows the rows.
+    They belong to all code, because they may come from what shows the rows.
     """
-    path = FOLDER.parent / "numbers" / f"{digest(paths.COMMITTED, *PACKAGES, every=True)}.json"
-    found = _found(path)
-    if found is None and measure:
-        found = measure()
-        _write(path, found)
-    return found or {}
+    return _found(_numbers_path()) or {}
+
+
+def _numbers_path() -> Path:
+    return FOLDER.parent / "numbers" / f"{digest(paths.COMMITTED, *PACKAGES, every=True)}.json"
+
+
+def keep(numbers: dict[str, dict[str, list]], rows: list[dict] | None = None) -> None:
+    """Keeps the numbers of the text and, if they were judged with them, the rows of the committed records."""
+    _write(_numbers_path(), numbers)
+    if rows is not None:
+        _write(_path(), rows)
 
 
 def _found(path: Path) -> Any:
