@@ -254,7 +254,7 @@ def test_the_table_of_the_evidence_has_an_anchor_for_each_number():
 
 def test_the_committed_pages_say_what_the_records_say(monkeypatch):
     monkeypatch.undo()
-    assert chapters.rooms()
+    assert chapters.rooms() and kept.rows()  # one process judges while the others wait
     chapters.keep_numbers()
     assert [fault for path in numbers.pages() for fault in numbers.faults(path)] == []
 
