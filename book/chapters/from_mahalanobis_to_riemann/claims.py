@@ -69,7 +69,7 @@ def longer(name: str, first: str, than: str = "") -> Part:
 
     first, than: of `class_metrics.step_lengths`; without the second, longer than the root mean square over all steps.
     """
-    words = {"towards": "towards another class", "across": "across the class", "along": "along it", "": "on average"}
+    words = {"towards": "towards another class", "across": "across the class", "along": "along it", "": "average"}
     return Part(
         f"{name}: step {words[first]} / {words[than]} = {{:.2f}}",
         lambda t: t[first, name] / (t[than, name] if than else 1),

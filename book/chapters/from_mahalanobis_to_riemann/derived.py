@@ -28,7 +28,7 @@ from support.networks.tasks import task
 from support.training.classifiers.ensemble import starting_weights
 from support.training.classifiers.specs import MetricSpec
 
-LOOKED = STUDIES["mnist-metric"]  # its records have no weights, and the look takes longer than the training
+LOOKED = STUDIES["mnist-metric"]  # its records have no weights; its look at boundaries is not needed here
 AGAIN = Plan(**{f.name: getattr(LOOKED, f.name) for f in fields(Plan)} | {"keep_weights": LOOKED.seeds})
 ANGLES = 50  # random rotations of each metric
 

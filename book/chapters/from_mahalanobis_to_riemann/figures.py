@@ -97,8 +97,9 @@ def steps() -> None:
         "across: where it is thinnest, of the 20 directions in which images vary most. "
         f"({chapters.studies()['mnist-metric'].protocol})",
         alt="Three rows of dots. Before training all lie at 1. After it those for steps along and across the class "
-        "are still near 1, far from the bars of the class's metric at 0.23 and 1.88, and those "
-        "for steps towards another class lie between 1.3 and 1.5, right of their bar at 0.88.",
+        f"are still near 1, far from the bars of the class's metric at {own['along']:.2f} and {own['across']:.2f}, "
+        f"and those for steps towards another class lie between {after['towards'].min():.1f} and "
+        f"{after['towards'].max():.1f}, right of their bar at {own['towards']:.2f}.",
     )
 
 

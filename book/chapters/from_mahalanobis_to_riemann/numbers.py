@@ -71,7 +71,6 @@ def _over_random() -> pd.Series:
 _ACROSS = "share of the metric across the true boundary"
 NUMBERS = {
     "mismatch-rises": _rises("mismatch", "the mismatch"),
-    "mismatch-before": _mean("mismatch before", "mismatch with the class before training", "nats"),
     "mismatch-after": _mean("mismatch", "mismatch with the class after training", "nats"),
     "mismatch-Euclid": _derived("mismatch of the Euclidean metric", "nats", "mismatch", metric="Euclid"),
     "mismatch-pooled": _derived("mismatch of one metric for all classes", "nats", "mismatch", metric="pooled"),
@@ -80,9 +79,6 @@ NUMBERS = {
         "nats",
         "mismatch",
         metric="turned",
-    ),
-    "mismatch-wrong-class": _derived(
-        "mismatch with the metric of another class", "nats", "mismatch", metric="another"
     ),
     "mismatch-at-random": _rotated("rotated", "mismatch of the trained layers' metrics at random angles", "after"),
     "over-random-least": Number(
@@ -112,7 +108,6 @@ NUMBERS = {
     "variance": _derived("share of the images' variance in the 20 directions", "%", "variance", metric="Euclid"),
     "across-mahalanobis": _on_sinusoid("Mahalanobis", "across (%)", _ACROSS),
     "across-machine": _on_sinusoid("feature machine", "across (%)", _ACROSS),
-    "across-layer": _on_sinusoid("hidden layer", "across (%)", _ACROSS),
     "contrast-layer": _on_sinusoid("hidden layer", "contrast (nats)", "contrast at the boundary", "nats"),
     "contrast-untrained": _on_sinusoid(toys.UNTRAINED, "contrast (nats)", "contrast at the boundary", "nats"),
 }
